@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
-use talaria_core::escrow::Kept;
+use talaria_core::escrow::EscrowedAnswers;
 use talaria_codex_proto::frame::{Decoded, Frame, decode};
 use talaria_codex_proto::thread_gate::ThreadGate;
 use talaria_codex_proto::thread_bounds::ThreadBounds;
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
         baseline: Usage::default(),
         limit: Some(Duration::from_secs(3600)),
         quiet_after: Some(Duration::from_secs(60)),
-        escrow: Kept::default(),
+        escrow: EscrowedAnswers::default(),
         choosing: Choosing::default(),
         gate: ThreadGate::new(
             ThreadBounds::new(&json!({ "type": "readOnly" }), &json!("on-request"), "/w", version()),

@@ -2,14 +2,14 @@
 
 /// A model and an effort.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub struct ModelSettings {
     /// The model.
     pub model: Option<String>,
     /// The reasoning effort.
     pub effort: Option<String>,
 }
 
-impl Choice {
+impl ModelSettings {
     /// Whether neither is named.
     pub fn is_empty(&self) -> bool {
         self.model.is_none() && self.effort.is_none()

@@ -1,8 +1,8 @@
 //! Codex's own `config.toml`, as text: what Talaria adds to it, and how that is taken out again.
 //!
-//! Pure: text in, text out; `talaria migrate` reads, shows, checks and writes the file. What is added stands in one
+//! Pure: text in, text out; `talaria migrate` reads, shows, checks and writes the file. What is added is in one
 //! block between two comment lines. It is found again by the record of what was added ([`Added`]) even if those lines
-//! are gone or somebody moved things around, and by the lines if the record is gone. What is not ours is never changed,
+//! are gone or someone moved things around, and by the lines if the record is gone. What is not ours is never changed,
 //! not by a byte, and never lost: a user's own entry of the same name wins, an entry of ours that was changed since is
 //! the user's from then on, and what others wrote between the lines stays in the file, outside of the block.
 
@@ -20,12 +20,12 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use place::Place;
+pub use place::EntryPlace;
 use rebuild::{Wanted, rebuild};
-use talaria_core::config::{Problem, read};
+use talaria_core::config::{ConfigProblem, read};
 use talaria_core::servers::CodexServer;
 
-/// What is to stand in Codex's configuration because of Talaria. Of two with the same name the first counts.
+/// What is to be in Codex's configuration because of Talaria. Of two with the same name the first counts.
 #[derive(Debug, Clone, Default)]
 pub struct Additions {
     /// MCP servers by name.
@@ -34,7 +34,7 @@ pub struct Additions {
     pub plugins: Vec<String>,
     /// The permission profile for threads that ask for none.
     pub default_permissions: Option<String>,
-    /// What was added before and is not wanted above only because nobody knows: it stays as it is.
+    /// What was added before and is not wanted above only because it is not known: it stays as it is.
     pub undecided: Vec<Undecided>,
 }
 
@@ -50,10 +50,10 @@ pub enum Undecided {
 }
 
 impl Undecided {
-    fn covers(&self, place: &Place) -> bool {
+    fn covers(&self, place: &EntryPlace) -> bool {
         match (self, place) {
-            (Self::Server(name), Place::Server(other)) => name == other,
-            (Self::Servers, Place::Server(_)) | (Self::Plugins, Place::Plugin(_)) => true,
+            (Self::Server(name), EntryPlace::Server(other)) => name == other,
+            (Self::Servers, EntryPlace::Server(_)) | (Self::Plugins, EntryPlace::Plugin(_)) => true,
             _ => false,
         }
     }
@@ -67,31 +67,31 @@ pub struct Added {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct AddedEntry {
-    place: Place,
+    place: EntryPlace,
     digest: String,
 }
 
 impl Added {
-    /// Where the entries stand.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    /// Where the entries are.
+    pub fn places(&self) -> impl Iterator<Item = &EntryPlace> {
         self.entries.iter().map(|entry| &entry.place)
     }
 
-    /// Tells whether nothing was added.
+    /// Returns whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The places at which `new` says something else.
-    pub fn changed_by<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = &'a Place> {
+    pub fn changed_by<'a>(&'a self, new: &'a Self) -> impl Iterator<Item = &'a EntryPlace> {
         let now = new.record();
         let is_other =
             move |entry: &&AddedEntry| now.get(&entry.place).is_some_and(|digest| *digest != entry.digest);
         self.entries.iter().filter(is_other).map(|entry| &entry.place)
     }
 
-    /// The same without what stands elsewhere.
-    pub fn only(mut self, is_meant: impl Fn(&Place) -> bool) -> Self {
+    /// The same without what is elsewhere.
+    pub fn only(mut self, is_meant: impl Fn(&EntryPlace) -> bool) -> Self {
         self.entries.retain(|entry| is_meant(&entry.place));
         self
     }
@@ -102,13 +102,13 @@ impl Added {
 }
 
 /// The digest of what was written to each place.
-type Record<'a> = HashMap<&'a Place, &'a str>;
+type Record<'a> = HashMap<&'a EntryPlace, &'a str>;
 
 /// An entry that is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct UsersOwn {
-    /// Where it stands.
-    pub path: Place,
+    /// Where it is.
+    pub path: EntryPlace,
     /// Why it is the user's.
     pub why: Why,
 }
@@ -123,14 +123,14 @@ pub enum Why {
     ChangedSince,
 }
 
-/// A key of the user's that stood below the end marker, and so in a table of ours. It stays where it is and belongs to
-/// what stands above it then.
+/// A key of the user's that was below the end marker, and so in a table of ours. It stays where it is and belongs to
+/// what is above it then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Freed {
     /// The key, as it is written.
     pub key: String,
     /// The entry of which TOML made it a part.
-    pub from: Place,
+    pub from: EntryPlace,
 }
 
 /// What [`plan`] would make of a text.
@@ -138,14 +138,14 @@ pub struct Freed {
 pub struct Planned {
     /// The new text; the old one if there is nothing to do.
     pub text: String,
-    /// What stands in it because of us, to be recorded.
+    /// What is in it because of us, to be recorded.
     pub added: Added,
     /// What was not written because the user's own of the same name wins, and what was changed since we wrote it.
     pub kept: Vec<UsersOwn>,
     /// What a Talaria with another record has written into the block; it stays there.
-    pub others: Vec<Place>,
-    /// What was added before and stays, because nobody knows whether it is still wanted.
-    pub undecided: Vec<Place>,
+    pub others: Vec<EntryPlace>,
+    /// What was added before and stays, because it is not known whether it is still wanted.
+    pub undecided: Vec<EntryPlace>,
     /// The user's keys that were in a table of ours and are no longer.
     pub freed: Vec<Freed>,
 }
@@ -161,28 +161,28 @@ pub struct Removed {
     pub freed: Vec<Freed>,
 }
 
-/// Plans the text in which the additions stand, and nothing else of what was added before. Planning again for the
+/// Plans the text that has the additions, and nothing else of what was added before. Planning again for the
 /// planned text changes nothing. Without a record the block is known by its two lines.
-pub fn plan(current: &str, additions: &Additions, before: Option<&Added>) -> Result<Planned, Problem> {
+pub fn plan(current: &str, additions: &Additions, before: Option<&Added>) -> Result<Planned, ConfigProblem> {
     let before = before.unwrap_or(const { &Added { entries: Vec::new() } });
     rebuild(current, &Wanted::all(additions), &additions.undecided, before)
 }
 
-/// Plans the text without what was added. Undoes [`plan`] byte for byte if nobody else wrote to the file since.
-pub fn remove(current: &str, added: &Added) -> Result<Removed, Problem> {
+/// Plans the text without what was added. Undoes [`plan`] byte for byte if no one else wrote to the file since.
+pub fn remove(current: &str, added: &Added) -> Result<Removed, ConfigProblem> {
     let Planned { text, kept: left, freed, .. } = rebuild(current, &[], &[], added)?;
     Ok(Removed { text, left, freed })
 }
 
-/// What a Talaria wrote into this text, as far as the two lines around it tell; for when the record is gone.
-pub fn written_in(current: &str) -> Result<Added, Problem> {
+/// What a Talaria wrote into this text, as far as the two lines around it show; for when the record is gone.
+pub fn written_in(current: &str) -> Result<Added, ConfigProblem> {
     rebuild::sealed(current)
 }
 
-/// Tells where and why a text that was made of an old one is not TOML; what is wrong in the old one is told with the
+/// Reports where and why a text that was made of an old one is not TOML; what is wrong in the old one is reported with the
 /// line that it has there. Planning does not ask this of its own result, which takes longer than all the rest, and does
 /// not look at what nothing is done with, such as the size of a number: who replaces a file asks this, and Codex.
-pub fn check(old: &str, new: &str) -> Result<(), Problem> {
+pub fn check(old: &str, new: &str) -> Result<(), ConfigProblem> {
     read(new).map(drop).map_err(|problem| read(old).err().unwrap_or(problem))
 }
 

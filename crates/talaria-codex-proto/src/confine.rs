@@ -3,7 +3,7 @@
 //! Decides from what Codex said is in force on the conversation, or, where none is loaded, from what was asked for and the
 //! user's configuration, by the rules that Codex has for a new conversation. The working directory is always among the
 //! writable roots of a sandbox that can be written in. Never wider than that: what is not understood is read-only, and
-//! told. Pure; called by the engine's `shell`.
+//! reported. Pure; called by the engine's `shell`.
 
 use crate::power::SandboxInForce;
 use crate::wire::call::{EffectiveConfig, SandboxPolicy};
@@ -21,7 +21,7 @@ pub struct Confined {
 /// Whether the user has said that a directory is trusted, or that it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Something was said: Codex then lets a conversation write there, unless it is told otherwise.
+    /// Something was said: Codex then lets a conversation write there, unless it is configured otherwise.
     Recorded,
     /// Nothing was said.
     Unknown,

@@ -1,4 +1,4 @@
-//! Compares what Talaria says and reads with the schema that an installed Codex gives of itself.
+//! Compares what Talaria says and reads with the schema that an installed Codex prints of itself.
 //!
 //! A call that Codex does not have cannot work; a notification or request that it no longer sends is only missed. What
 //! Codex has and Talaria does not know is no fault: it is kept raw when it comes.

@@ -1,4 +1,4 @@
-//! Puts a failure that Codex reports into a class, so that people are told what to do and programs can branch.
+//! Puts a failure that Codex reports into a class, so that people learn what to do and programs can branch.
 //!
 //! Codex's own code decides. Where it only says `other`, two fixed beginnings of its message are used: the HTTP status
 //! that 0.130 writes there, and the words of both versions for a stream that broke. The words for a broken login are the

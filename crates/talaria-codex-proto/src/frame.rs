@@ -1,8 +1,8 @@
 //! One message of the peer, decoded. Three outcomes, never two: known, unknown (kept raw), corrupt.
 //!
 //! The message is read in one pass: once the method is known its parameters go straight into their type. Only what does
-//! not fit is looked at a second time, to tell a new shape from garbage. Nothing here blocks, allocates without bound or
-//! fails: any bytes give a `Decoded`.
+//! not fit is looked at a second time, to distinguish a new shape from garbage. Nothing here blocks, allocates without
+//! bound or fails: any bytes make a `Decoded`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -234,7 +234,7 @@ fn read_params<'de, A: MapAccess<'de>>(method: Option<&str>, map: &mut A) -> Res
     Ok(Params::NotInTables)
 }
 
-/// Reads parameters that stood before their method: as a message of one key, the method, in front of them.
+/// Reads parameters that came before their method: as a message of one key, the method, in front of them.
 fn reread_params<'a>(method: &str, raw: &RawValue) -> Result<Params<'a>, serde_json::Error> {
     struct OneKey;
     impl<'de> Visitor<'de> for OneKey {

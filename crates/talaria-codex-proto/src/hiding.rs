@@ -38,7 +38,7 @@ pub enum Openness {
     Everything,
     /// The network is open: a secret could be sent away, and a socket reached.
     Network,
-    /// No network, and nobody is asked, so that nothing accepted could be held back.
+    /// No network, and no one is asked, so that nothing accepted could be held back.
     NeverAsks,
     /// No network, and a person may let a command leave the sandbox.
     AsksWithoutNetwork,

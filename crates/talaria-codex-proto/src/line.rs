@@ -1,7 +1,7 @@
 //! Splits a byte stream into lines, for Codex on stdio.
 //!
 //! All state is in the decoder, so a read that is cancelled half-way loses nothing and any chunking of the same bytes
-//! gives the same lines. A line over the limit is not kept: it is reported once, with its length, and reading goes on
+//! makes the same lines. A line over the limit is not kept: it is reported once, with its length, and reading continues
 //! after its end. No I/O here; `talaria-engine` feeds it.
 
 use memchr::memchr;
@@ -18,7 +18,7 @@ pub enum Line {
     },
 }
 
-/// Collects bytes and gives lines.
+/// Collects bytes and returns lines.
 #[derive(Debug)]
 pub struct LineDecoder {
     buffer: Vec<u8>,
@@ -37,7 +37,7 @@ impl LineDecoder {
         Self { buffer: Vec::new(), consumed: 0, searched: 0, discarded: 0, limit }
     }
 
-    /// Takes the next bytes of the stream. Call `next_line` until it gives nothing, so that the buffer stays small.
+    /// Takes the next bytes of the stream. Call `next_line` until it returns nothing, so that the buffer stays small.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.consumed > 0 {
             self.buffer.drain(..self.consumed);
@@ -47,7 +47,7 @@ impl LineDecoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Gives the next complete line. Empty lines are passed over; a trailing carriage return is not part of a line.
+    /// Returns the next complete line. Empty lines are passed over; a trailing carriage return is not part of a line.
     pub fn next_line(&mut self) -> Option<Line> {
         loop {
             let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) else {
@@ -70,7 +70,7 @@ impl LineDecoder {
         }
     }
 
-    /// Gives what is left when the stream ended without a line end.
+    /// Returns what is left when the stream ended without a line end.
     pub fn finish(&mut self) -> Option<Line> {
         self.push(b"\n");
         self.next_line()

@@ -14,7 +14,7 @@ mod tests;
 
 /// Something that was missed.
 #[derive(Clone, Debug)]
-pub enum News {
+pub enum MissedStep {
     /// A step began, and runs.
     Began(Item),
     /// A step ended.
@@ -22,7 +22,7 @@ pub enum News {
 }
 
 /// Finds the steps that were missed, in the order in which the thread has them. `begun` and `ended` are what was recorded.
-pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<News> {
+pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<MissedStep> {
     let is_found = |item: &Item| found.iter().any(|found| is_same(found, item));
     // What is found under its own id was not renamed: only the others are looked for by content.
     let mut ended_elsewhere: Vec<&Item> = ended.iter().filter(|item| !is_found(item)).collect();
@@ -40,7 +40,7 @@ pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<News> {
         }
         if status(&item.body) == Some(Status::InProgress) {
             if !is_begun {
-                news.push(News::Began(item));
+                news.push(MissedStep::Began(item));
             }
             continue;
         }
@@ -56,22 +56,22 @@ pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<News> {
                 item.id = begun_elsewhere.remove(at).id.clone();
             }
         }
-        news.push(News::Ended(item));
+        news.push(MissedStep::Ended(item));
     }
     news
 }
 
-/// How the turn stands whose steps are compared.
+/// The state of the turn whose steps are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// It runs, and so does what it has begun.
     Runs,
-    /// It is over: what has not ended by now is not told any more.
+    /// It is over: what has not ended by now is not reported any more.
     Over,
 }
 
-/// Names the steps that have begun and of which nobody can say whether they ended. A message that is not there has not
-/// ended: completed messages are always told.
+/// Names the steps that have begun and of which no one can say whether they ended. A message that is not there has not
+/// ended: completed messages are always reported.
 pub fn without_end(begun: &[Item], found: &[Item], course: Course) -> Vec<ItemId> {
     let is_running = |item: &&Item| status(&item.body) == Some(Status::InProgress);
     let has_no_end = |item: &&Item| match found.iter().find(|found| is_same(found, item)) {
@@ -84,7 +84,7 @@ pub fn without_end(begun: &[Item], found: &[Item], course: Course) -> Vec<ItemId
     known.chain(new).map(|item| item.id.clone()).collect()
 }
 
-/// The file of a conversation has a command without the shell around it; what was told when it began has it.
+/// The file of a conversation has a command without the shell around it; what was reported when it began has it.
 fn keep_line(ended: &mut Item, began: &Item) {
     if let (ItemBody::Command { command, cwd, .. }, ItemBody::Command { command: line, cwd: place, .. }) =
         (&mut ended.body, &began.body)
@@ -94,7 +94,7 @@ fn keep_line(ended: &mut Item, began: &Item) {
     }
 }
 
-/// 0.130 gives the beginning and the end of a review one id, so the kind belongs to it.
+/// In 0.130 the beginning and the end of a review have one id, so the kind belongs to it.
 fn is_same(one: &Item, other: &Item) -> bool {
     one.id == other.id && one.body.kind() == other.body.kind()
 }
@@ -115,7 +115,7 @@ fn has_same_content(one: &Item, other: &Item) -> bool {
     }
 }
 
-/// Is it plausible that this step, which had begun, is the one that was found? A message goes on as it began.
+/// Is it plausible that this step, which had begun, is the one that was found? A message continues as it began.
 fn became(begun: &Item, found: &Item) -> bool {
     match (&begun.body, &found.body) {
         (ItemBody::AgentMessage { text: begun, .. }, ItemBody::AgentMessage { text: found, .. }) => {
@@ -125,7 +125,7 @@ fn became(begun: &Item, found: &Item) -> bool {
     }
 }
 
-/// Steps that Codex names anew when a thread is read. Those of the model's calls keep the id of the call.
+/// Steps that Codex names again when a thread is read. Those of the model's calls keep the id of the call.
 fn is_renamed(body: &ItemBody) -> bool {
     matches!(
         body,
@@ -138,7 +138,7 @@ fn is_renamed(body: &ItemBody) -> bool {
     )
 }
 
-/// How a step stands, where it says so.
+/// The state of a step, where it says so.
 fn status(body: &ItemBody) -> Option<Status> {
     match body {
         ItemBody::Command { status, .. }

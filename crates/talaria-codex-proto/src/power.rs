@@ -1,8 +1,8 @@
 //! What was asked of a thread, compared with what Codex says is in force on it.
 //!
 //! More power than was asked for is refused: nothing may run under a wider sandbox, without questions that were asked
-//! for, or in another directory. Less power is told. What nobody asked for is the user's own configuration; it is only
-//! recorded. The model and its effort give no power, so a difference there is a warning. No I/O: paths are compared as
+//! for, or in another directory. Less power is reported. What no one asked for is the user's own configuration; it is only
+//! recorded. The model and its effort grant no power, so a difference there is a warning. No I/O: paths are compared as
 //! text, the way Codex cleans them. Called by the engine's `codex::threads` on every start and resume.
 
 mod in_force;
@@ -17,12 +17,12 @@ pub use in_force::{InForce, SandboxInForce};
 use crate::wire::call::{ApprovalsReviewer, ThreadStart, ThreadStartReply};
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 
-/// How a thread stands: what is in force, and what of it is not what was asked for.
+/// The state of a thread: what is in force, and what of it is not what was asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct PowerCheck {
     /// What Codex says is in force.
     pub in_force: InForce,
-    /// What differs without giving power.
+    /// What differs without granting power.
     pub differences: Vec<Difference>,
 }
 
@@ -42,11 +42,11 @@ pub struct Difference {
 /// What a difference means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// More may be done than was asked for, or it cannot be told.
+    /// More may be done than was asked for, or it is not known.
     MorePower,
     /// Less may be done than was asked for.
     LessPower,
-    /// It is about something that gives no power.
+    /// It is about something that grants no power.
     NoPower,
 }
 
@@ -106,7 +106,7 @@ pub fn compare(
     reply: &ThreadStartReply,
     codex_home: Option<&str>,
     profile: Option<&str>,
-) -> Result<Standing, Refusal> {
+) -> Result<PowerCheck, Refusal> {
     let in_force = InForce::of(reply);
     let mut found = Findings(Vec::new());
     if let Some(profile) = profile
@@ -127,7 +127,7 @@ pub fn compare(
     taste(&mut found, asked, &in_force);
     let (refused, differences): (Vec<_>, Vec<_>) =
         found.0.into_iter().partition(|difference| difference.weight == Weight::MorePower);
-    if refused.is_empty() { Ok(Standing { in_force, differences }) } else { Err(Refusal(refused)) }
+    if refused.is_empty() { Ok(PowerCheck { in_force, differences }) } else { Err(Refusal(refused)) }
 }
 
 struct Findings(Vec<Difference>);
@@ -207,7 +207,7 @@ fn approval(found: &mut Findings, asked: &ThreadStart, in_force: &InForce) {
     found.add(Setting::Approval, wish, &in_force.approval, weight);
 }
 
-/// How much is done without asking. Two that are not the same and stand equal cannot be compared.
+/// How much is done without asking. Two that are not the same and rank equal cannot be compared.
 fn trust(policy: ApprovalPolicy) -> u8 {
     match policy {
         ApprovalPolicy::Untrusted => 0,
@@ -223,7 +223,7 @@ fn reviewer(found: &mut Findings, asked: &ThreadStart, in_force: &InForce) {
         ApprovalsReviewer::AutoReview => "auto_review",
     });
     let Some(wish) = by_field.or(by_override) else { return };
-    let real = in_force.reviewer.as_deref().unwrap_or("not told");
+    let real = in_force.reviewer.as_deref().unwrap_or("not reported");
     if is_model(wish) == is_model(real) && (is_model(wish) || wish == real) {
         return;
     }
@@ -240,7 +240,7 @@ fn is_model(reviewer: &str) -> bool {
 
 fn taste(found: &mut Findings, asked: &ThreadStart, in_force: &InForce) {
     let mut differs = |setting, asked: Option<&str>, real: Option<&str>| {
-        let real = real.unwrap_or("not told");
+        let real = real.unwrap_or("not reported");
         if let Some(asked) = asked
             && asked != real
         {

@@ -38,12 +38,13 @@ pub fn usage(tokens: Tokens) -> Usage {
         output: tokens.output_tokens,
         reasoning: tokens.reasoning_output_tokens,
         total: tokens.total_tokens,
+        partial: false,
     }
 }
 
 /// Converts what Codex says about the account's limits.
 pub fn rate_limits(wire: WireRateLimits) -> RateLimits {
-    let window = |wire: notification::RateWindow| RateWindow {
+    let window = |wire: notification::RateLimitWindow| RateWindow {
         used_percent: wire.used_percent,
         minutes: wire.window_duration_mins,
         resets_at: wire.resets_at,

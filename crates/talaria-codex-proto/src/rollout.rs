@@ -1,17 +1,17 @@
-//! The file in which Codex keeps a conversation, as far as it tells the steps of a turn that the thread itself does not.
+//! The file in which Codex keeps a conversation, as far as it reports the steps of a turn that the thread itself does not.
 //!
 //! Not an interface of Codex: both versions write it, and neither promises its shape. So it is read tolerantly (what is
-//! not understood is passed over, a last line that breaks off too) and believed narrowly: a command has ended only where its
-//! exit code is written. The thread comes first; the file adds steps to it (`complete`), in the order of the file.
-//! Needed for 0.130, which does not tell commands of a turn that has ended. Called by whoever reads a thread for a turn
-//! that was taken up.
+//! not understood is passed over, a last line that breaks off too) and believed narrowly: a command has ended only
+//! where its exit code is written. The thread comes first; the file adds steps to it (`complete`), in the order of the
+//! file. Needed for 0.130, which does not report commands of a turn that has ended. Called by the code that reads a
+//! thread for a turn that was resumed.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::choice::Choice;
+use crate::choice::ModelSettings;
 use crate::project;
 use crate::wire::history::{HistoryItem, HistoryTurn};
 use crate::wire::item::{WireBody, WireItem, WireStatus};
@@ -40,7 +40,7 @@ pub struct Rollout {
 /// What a file says of a turn that Codex sends no step for.
 #[derive(Clone, Debug, Default)]
 pub struct Untold {
-    /// Calls that failed, with what the model was told.
+    /// Calls that failed, with what the model got.
     pub failed: Vec<Item>,
     /// The texts of the messages that the model got as the user's.
     pub said: Vec<Vec<String>>,
@@ -87,7 +87,7 @@ struct Line<'a> {
     payload: &'a RawValue,
 }
 
-/// What tells a payload apart.
+/// What distinguishes a payload.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default, rename = "type")]
@@ -120,7 +120,7 @@ pub fn read(text: &str, turn: &TurnId) -> Option<Rollout> {
 }
 
 /// Reads with which model and effort a turn runs; `None` if the file does not say so (yet). `text` may be the end of a file.
-pub fn settings(text: &str, turn: &TurnId) -> Option<Choice> {
+pub fn settings(text: &str, turn: &TurnId) -> Option<ModelSettings> {
     #[derive(Deserialize)]
     struct Context {
         turn_id: TurnId,
@@ -131,7 +131,8 @@ pub fn settings(text: &str, turn: &TurnId) -> Option<Choice> {
     text.lines().rev().find_map(|line| {
         let Line { kind: "turn_context", payload } = serde_json::from_str(line).ok()? else { return None };
         let context: Context = serde_json::from_str(payload.get()).ok()?;
-        (context.turn_id == *turn).then_some(Choice { model: Some(context.model), effort: context.effort })
+        (context.turn_id == *turn)
+            .then_some(ModelSettings { model: Some(context.model), effort: context.effort })
     })
 }
 
@@ -144,7 +145,7 @@ struct Draft {
     said: Vec<Vec<String>>,
     /// Calls without an end so far.
     calls: HashMap<ItemId, Call>,
-    /// Commands that went on in a terminal, by the terminal's name.
+    /// Commands that continued in a terminal, by the terminal's name.
     terminals: HashMap<String, ItemId>,
 }
 
@@ -251,7 +252,7 @@ impl Step {
     }
 }
 
-/// Adds the steps to a turn that its thread does not tell. What the thread tells stays as it is, and keeps its order.
+/// Adds the steps to a turn that its thread does not report. What the thread reports stays as it is, and keeps its order.
 pub fn complete(turn: &mut HistoryTurn, rollout: &Rollout) {
     let mut told = std::mem::take(&mut turn.items);
     let mut items = Vec::with_capacity(told.len() + rollout.steps.len());
@@ -271,7 +272,7 @@ pub fn complete(turn: &mut HistoryTurn, rollout: &Rollout) {
         }
     }
     items.append(&mut told);
-    // A call that the file leaves unclear is clear if the thread tells it.
+    // A call that the file leaves unclear is clear if the thread reports it.
     let is_clear = |step: &Step| match step {
         Step::Unclear(call) => items.iter().any(|item| item.0.id == *call),
         Step::Said(_) | Step::Ended(_) | Step::Failed(_) => true,

@@ -1,13 +1,13 @@
 //! What became of input whose admission was never confirmed, decided by reading the thread and by nothing else.
 //!
-//! Before a turn is sent, three things are written down: our own id for the input, the last turn known then, and the
+//! Before a turn is sent, three things are recorded: our own id for the input, the last turn known then, and the
 //! input itself. When the answer does not come, the thread is read and looked through here. A version that keeps our id
 //! is asked for it; an older one for a turn that is newer than the last one known and begins with our words; for a
 //! compaction both are asked for a newer turn that is one. Whatever is
-//! not plain evidence is `Unknown`: nobody may take it for a reason to send the input again. No I/O; called by the
+//! not plain evidence is `Unknown`: no one may take it for a reason to send the input again. No I/O; called by the
 //! session, which reads again as long as `Unknown` may pass.
 
-use crate::wire::history::{History, HistoryItem, HistoryTurn, Said, ThreadStatus};
+use crate::wire::history::{History, HistoryItem, HistoryTurn, ThreadStatus, UserMessageRef};
 use crate::wire::item::WireInput;
 use crate::wire::notification::{TurnError, TurnStatus};
 use talaria_core::gap::Extent;
@@ -24,9 +24,9 @@ pub enum Deed {
     Compaction,
 }
 
-/// What was written down before the input was sent.
+/// What was recorded before the input was sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent<'a> {
+pub struct RecordedInput<'a> {
     /// What the turn was to do.
     pub deed: Deed,
     /// Our own id for it, if the version keeps such ids.
@@ -45,7 +45,7 @@ pub enum Vantage {
     /// From the Codex that was given the input: it may still be about to take it.
     SameHost,
     /// From that Codex, after the connection over which it was given the input had closed: what it does not have, it
-    /// will not get. Whoever reads a moment later once more is sure of it.
+    /// will not get. A caller that reads a moment later once more is sure of it.
     Reconnected,
     /// After that Codex had ended: whatever it left is all there will ever be.
     AfterItsEnd,
@@ -63,7 +63,7 @@ pub enum Settlement {
         /// What it did so far.
         found: Found,
     },
-    /// It is there; whether its turn still runs cannot be told from this reading. Its frames, or the next reading, will.
+    /// It is there; whether its turn still runs is not known from this reading. Its frames, or the next reading, decide.
     Admitted {
         /// The turn.
         turn: TurnId,
@@ -81,7 +81,7 @@ pub enum Settlement {
     },
 }
 
-/// What a thread tells of a turn.
+/// What a thread reports of a turn.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Its items, in order.
@@ -90,7 +90,7 @@ pub struct Found {
     pub extent: Extent,
 }
 
-/// A turn that ended while nobody listened.
+/// A turn that ended while no one listened.
 #[derive(Clone, Debug)]
 pub struct EndedTurn {
     /// Its id.
@@ -99,18 +99,18 @@ pub struct EndedTurn {
     pub status: TurnStatus,
     /// Why it failed, if Codex says so.
     pub error: Option<TurnError>,
-    /// Its items as far as Codex tells them: 0.130 tells only messages.
+    /// Its items as far as Codex reports them: 0.130 reports only messages.
     pub items: Vec<HistoryItem>,
     /// What is among them.
     pub extent: Extent,
 }
 
 /// Decides what became of the input.
-pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlement {
+pub fn settle(sent: &RecordedInput<'_>, history: &History, vantage: Vantage) -> Settlement {
     let turns = &history.turns;
     if let Some(known) = sent.turn {
         return match turns.iter().find(|turn| turn.id == *known) {
-            Some(turn) => standing(history, turn, vantage),
+            Some(turn) => settle_turn(history, turn, vantage),
             None if vantage == Vantage::Reconnected => Settlement::NotThere,
             None => unknown("the thread does not have the turn"),
         };
@@ -118,7 +118,7 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
     if let Some(id) = sent.client_id
         && let Some(turn) = turns.iter().find(|turn| turn.said().any(|said| said.client_id == Some(id)))
     {
-        return standing(history, turn, vantage);
+        return settle_turn(history, turn, vantage);
     }
     let newer = match sent.last_turn {
         None => turns.as_slice(),
@@ -131,20 +131,20 @@ pub fn settle(sent: &Sent<'_>, history: &History, vantage: Vantage) -> Settlemen
         let is_compaction = |turn: &&HistoryTurn| turn.is_whole() && turn.is_compaction();
         let mut ours = newer.iter().filter(is_compaction);
         return match (ours.next(), ours.next()) {
-            (Some(turn), None) => standing(history, turn, vantage),
+            (Some(turn), None) => settle_turn(history, turn, vantage),
             _ => unknown("the thread has newer turns, and none of them is plainly the one that shortens it"),
         };
     }
     if newer.iter().any(|turn| !turn.is_whole() || turn.said().next().is_none()) {
-        return unknown("the thread has a newer turn, and Codex does not tell what was said in it");
+        return unknown("the thread has a newer turn, and Codex does not report what was said in it");
     }
     if sent.client_id.is_none() {
         let mut ours = newer.iter().filter(|turn| turn.said().next().is_some_and(|said| is_ours(sent, said)));
         match (ours.next(), ours.next()) {
-            (Some(turn), None) => return standing(history, turn, vantage),
+            (Some(turn), None) => return settle_turn(history, turn, vantage),
             (Some(_), Some(_)) => return unknown("the thread has several newer turns with the same words"),
             (None, _) if was_steered(sent, turns, newer) => {
-                return unknown("the same words stand in another turn, as further input");
+                return unknown("another turn has the same words, as further input");
             }
             (None, _) => {}
         }
@@ -161,7 +161,7 @@ fn unknown(why: &str) -> Settlement {
     Settlement::Unknown { why: why.to_owned() }
 }
 
-fn standing(history: &History, turn: &HistoryTurn, vantage: Vantage) -> Settlement {
+fn settle_turn(history: &History, turn: &HistoryTurn, vantage: Vantage) -> Settlement {
     let extent = history.extent(turn);
     let found = || Found { items: turn.items.clone(), extent };
     match (turn.status, vantage) {
@@ -171,7 +171,7 @@ fn standing(history: &History, turn: &HistoryTurn, vantage: Vantage) -> Settleme
         (TurnStatus::InProgress, Vantage::AfterItsEnd) => {
             unknown("its turn is said to run although the Codex that ran it has ended")
         }
-        (TurnStatus::Unknown, _) => unknown("its turn stands in a way that this version does not know"),
+        (TurnStatus::Unknown, _) => unknown("its turn has a status that this version does not know"),
         // Both versions say so for a moment of a turn that is just beginning, or has ended well and is not written yet.
         (TurnStatus::Interrupted, Vantage::SameHost | Vantage::Reconnected) => {
             Settlement::Admitted { turn: turn.id.clone(), thread: history.status.clone(), found: found() }
@@ -189,14 +189,14 @@ fn standing(history: &History, turn: &HistoryTurn, vantage: Vantage) -> Settleme
 }
 
 /// Input that reaches Codex while a turn runs becomes further input of that turn: then there is no newer turn of ours.
-fn was_steered(sent: &Sent<'_>, turns: &[HistoryTurn], newer: &[HistoryTurn]) -> bool {
+fn was_steered(sent: &RecordedInput<'_>, turns: &[HistoryTurn], newer: &[HistoryTurn]) -> bool {
     let before = turns.len() - newer.len();
     let candidates = turns.iter().skip(before.saturating_sub(1));
     candidates.flat_map(|turn| turn.said().skip(1)).any(|said| is_ours(sent, said))
 }
 
-/// 0.130 joins the texts of one message and puts images behind them, so both are compared apart.
-fn is_ours(sent: &Sent<'_>, said: Said<'_>) -> bool {
+/// 0.130 joins the texts of one message and puts images after them, so both are compared apart.
+fn is_ours(sent: &RecordedInput<'_>, said: UserMessageRef<'_>) -> bool {
     let (mut text, mut files) = (String::new(), Vec::new());
     for part in sent.input {
         match part {

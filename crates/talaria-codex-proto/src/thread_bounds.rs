@@ -11,6 +11,7 @@ use serde_json::Value;
 use talaria_core::bounds::{Bounds, Confinement, SandboxWish};
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::subject::Subject;
+use talaria_core::tool::ToolConfinement;
 use talaria_core::version::{self, Support, Version};
 use talaria_guard::place::Place;
 
@@ -49,6 +50,19 @@ impl ThreadBounds {
     /// raw events, as on a resumed thread, there is none.
     pub fn place(&self, subject: &Subject<'_>, wish: Option<SandboxWish>) -> Option<Place> {
         self.bounds.place(subject, wish)
+    }
+
+    /// What bounds tools that Talaria brings with it. A sandbox that is not known has no network.
+    pub fn tool_confinement(&self) -> ToolConfinement {
+        let [sandbox, _] = &self.said;
+        let has_network = match self.bounds.sandbox {
+            Confinement::Missing => true,
+            Confinement::ReadOnly | Confinement::Workspace { .. } => {
+                sandbox.get("networkAccess").and_then(Value::as_bool).unwrap_or(false)
+            }
+            Confinement::Unknown => false,
+        };
+        ToolConfinement { has_network, asks: self.bounds.policy != Some(ApprovalPolicy::Never) }
     }
 }
 

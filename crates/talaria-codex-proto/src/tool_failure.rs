@@ -1,4 +1,4 @@
-//! When a call of a tool failed, by what Codex told the model.
+//! When a call of a tool failed, by the text that the model got.
 //!
 //! Codex sends no step for a call that it refuses or cannot carry out, and its output has no mark for success: the text is
 //! the only evidence. So only texts that Codex itself writes for failures count (0.130.0 and 0.166.0); any other output is no
@@ -11,7 +11,7 @@ use talaria_guard::redact::redact;
 const LINES: usize = 4;
 const CHARS: usize = 600;
 
-/// How texts begin that stand for a failure of any tool.
+/// How texts begin that mean a failure of any tool.
 const BEGINNINGS: &[&str] = &[
     "unsupported call: ",
     "unsupported custom tool call: ",
@@ -35,7 +35,7 @@ const VERBS: &[&str] = &[
     "requires ",
 ];
 
-/// The first lines of what the model was told of a failed call, without secrets; `None` unless the text says that it failed.
+/// The first lines of what the model got of a failed call, without secrets; `None` unless the text says that it failed.
 pub fn failure(tool: &str, output: &str) -> Option<String> {
     let text = output.trim();
     if tool == "exec" {

@@ -2,12 +2,12 @@
 //!
 //! Scope: only frames of this thread and this turn count; an old turn's late end never touches this one. A turn ends
 //! only by evidence: Codex said so, Codex refused it, the thread was read, or Codex is gone. Silence ends nothing; it is
-//! told, and looked into. The caller's deadline stops while a person is being asked. A tick that comes early or twice
+//! reported, and looked into. The caller's deadline stops while a person is being asked. A tick that comes early or twice
 //! changes nothing.
 //!
-//! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex tells,
+//! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex reports,
 //! `sending` the way of the input to Codex, `ending` and `stopping` the ways to the end, `requests` the questions,
-//! `children` the sub-agents, `choosing` model and effort, `calls` what is known of calls without steps; `adopting` takes up what another engine had in flight. Called by the session loop in
+//! `children` the sub-agents, `choosing` model and effort, `calls` what is known of calls without steps; `adopting` resumes what another engine had in flight. Called by the session loop in
 //! `talaria-engine`, which owns the clock, the socket and the people.
 
 use std::collections::{HashMap, VecDeque};
@@ -22,9 +22,9 @@ use crate::thread_bounds::ThreadBounds;
 use crate::thread_gate::ThreadGate;
 use crate::wire::notification::{Notification, TurnError};
 use crate::wire::rpc_error::RpcError;
-use crate::wire::server_request::{ServerRequest, ToolCall};
+use crate::wire::server_request::{DynamicToolCallParams, ServerRequest};
 use talaria_core::background::{BackgroundCommand, UnendedCommand};
-use talaria_core::escrow::Kept;
+use talaria_core::escrow::EscrowedAnswers;
 use talaria_core::event::{Escalation, Event, RateLimits, Usage};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::item::{FileChange, Item};
@@ -48,13 +48,14 @@ mod quiet;
 mod record;
 mod requests;
 mod sending;
+mod spending;
 mod stopping;
 mod telling;
 #[cfg(test)]
 mod tests;
 mod unanswered;
 
-pub use crate::choice::Choice;
+pub use crate::choice::ModelSettings;
 pub use crate::moment::Moment;
 use adopting::Adoption;
 use answer_text::AnswerText;
@@ -66,7 +67,7 @@ pub use choosing::{Choosing, ToldBy};
 use context::ContextWatch;
 use deadline::Deadline;
 use ending::Waits;
-pub use flight::{Asked, Flight, RecordedAgent, RecordedRequest, Standing};
+pub use flight::{AnswerStage, Flight, RecordedAgent, RecordedRequest, RequestIdentity};
 use items::{Ended, OpenItem};
 use quiet::Quiet;
 pub use record::{Fate, Opened, Record};
@@ -82,23 +83,23 @@ pub struct Order {
     pub client_id: Option<String>,
     /// The last turn of the thread that is known: only a later one can be this one.
     pub after: Option<TurnId>,
-    /// The thread's token total so far.
+    /// The thread's token total so far. If it is partial, the first report of this turn corrects it.
     pub baseline: Usage,
     /// The caller's limit; the time that a person takes to answer does not count.
     pub limit: Option<Duration>,
-    /// After how much silence a person is told for the first time.
+    /// After how much silence a person is notified for the first time.
     pub quiet_after: Option<Duration>,
     /// What is decided before a person is asked.
     pub gate: ThreadGate,
     /// Answers from before, kept for this turn.
-    pub escrow: Kept,
+    pub escrow: EscrowedAnswers,
     /// Model and effort: what is in force, and what this turn asks for.
     pub choosing: Choosing,
     /// What the turn is to do.
     pub deed: Deed,
     /// Where its commands run unless they say otherwise.
     pub cwd: String,
-    /// Can the file of the conversation be read for what Codex does not tell?
+    /// Can the file of the conversation be read for what Codex does not report?
     pub has_file: bool,
 }
 
@@ -119,7 +120,7 @@ pub struct Turn {
     open_items: HashMap<ItemId, OpenItem>,
     /// Commands that were still running when Codex was asked, once it has been asked.
     background: Option<Vec<BackgroundCommand>>,
-    /// Steps that have ended, with their kinds: what comes for them later is old. 0.130 gives the beginning and the end
+    /// Steps that have ended, with their kinds: what comes for them later is old. In 0.130 the beginning and the end
     /// of a review one id.
     ended_items: HashMap<ItemId, Ended>,
     /// What announced patches would change, those of sub-agents included.
@@ -132,7 +133,7 @@ pub struct Turn {
     answer: AnswerText,
     total: Usage,
     limits: Option<RateLimits>,
-    /// The error that Codex told last and does not try to overcome.
+    /// The error that Codex reported last and does not try to overcome.
     last_error: Option<TurnError>,
     /// A step consisted of nothing but the mark that Codex leaves in an aborted conversation.
     is_marked_aborted: bool,
@@ -144,7 +145,7 @@ pub struct Turn {
     /// How often commands are being ended right now.
     ending_terminals: usize,
     declined: u32,
-    /// What an earlier engine left, where this turn was taken up.
+    /// What an earlier engine left, where this turn was resumed.
     adoption: Option<Box<Adoption>>,
     outputs: VecDeque<Output>,
 }
@@ -203,7 +204,7 @@ pub enum Input {
     Refused(RpcError),
     /// Codex did not answer what was sent, or not in a way that is understood.
     Unanswered(String),
-    /// Codex told something about this thread or one of its sub-agents.
+    /// Codex reported something about this thread or one of its sub-agents.
     Notification(Notification<'static>),
     /// Codex asks something; the shell minted the ticket.
     Request {
@@ -214,7 +215,7 @@ pub enum Input {
         /// What is asked.
         request: ServerRequest,
     },
-    /// Somebody answered.
+    /// Someone answered.
     Answer {
         /// Which request.
         ticket: TicketId,
@@ -223,16 +224,23 @@ pub enum Input {
         /// Who.
         by: Who,
     },
-    /// Somebody wants the turn to stop.
+    /// Someone wants the turn to stop.
     Interrupt {
         /// Who.
         by: Who,
     },
+    /// Codex refused to interrupt a turn: this one, or that of a sub-agent.
+    InterruptRefused {
+        /// The turn.
+        turn: TurnId,
+        /// Codex's reason.
+        why: String,
+    },
     /// The thread was read, as asked, and this is what it says.
     Settled(Settlement),
     /// The file of the conversation was looked into, as asked, and says that this is in force; `None` if it says nothing.
-    SettingsFound(Option<Choice>),
-    /// The file of the conversation was looked into, as asked, and this is what Codex did not tell of the turn.
+    SettingsFound(Option<ModelSettings>),
+    /// The file of the conversation was looked into, as asked, and this is what Codex did not report of the turn.
     UntoldFound(Untold),
     /// What was done about a Codex that did not stop.
     Escalated(Escalation),
@@ -244,7 +252,7 @@ pub enum Input {
     Unknown(Box<Unknown>),
     /// Bytes that are no message.
     Corrupt(Corrupt),
-    /// Codex itself complained of its login during this turn; told before the end that it may explain.
+    /// Codex itself complained of its login during this turn; reported before the end that it may explain.
     LoginTrouble,
     /// Codex is gone.
     Gone(String),
@@ -264,11 +272,11 @@ pub enum Output {
         /// The turn.
         turn: TurnId,
     },
-    /// Read the thread and say what it tells about this turn (`settle`). If Codex is gone, on a new one.
+    /// Read the thread and say what it reports about this turn (`settle`). If Codex is gone, on a new one.
     Read,
     /// Look into the file of the conversation for the model and the effort that this turn runs with, and say so.
     LookUpSettings,
-    /// Look into the file of the conversation for what Codex does not tell of this turn, and say so.
+    /// Look into the file of the conversation for what Codex does not report of this turn, and say so.
     LookUpUntold,
     /// Codex does not stop: end its process if no other turn runs there, and say what was done.
     Escalate,
@@ -286,16 +294,16 @@ pub enum Output {
         /// The commands.
         commands: Vec<UnendedCommand>,
     },
-    /// Tell the model something, and wait until Codex has taken it before anything else is sent.
+    /// Send the model a text, and wait until Codex has taken it before anything else is sent.
     Steer {
         /// The thread, which may be a sub-agent's.
         thread: ThreadId,
         /// Its turn.
         turn: TurnId,
-        /// What the model is told.
+        /// What the model gets.
         text: String,
     },
-    /// Write this down, with everything told before it, before anything else is done.
+    /// Record this, with everything reported before it, before anything else is done.
     Record(Record),
     /// Answer a request of Codex.
     Reply {
@@ -304,16 +312,16 @@ pub enum Output {
         /// The answer.
         result: Value,
     },
-    /// Call a tool of ours for the model, and answer with what it gives back. No question for people.
+    /// Call a tool of ours for the model, and answer with what it returns. No question for people.
     CallTool {
         /// The request to be answered.
         id: RequestId,
         /// The call.
-        call: Box<ToolCall>,
+        call: Box<DynamicToolCallParams>,
     },
     /// Codex has this as said by the person. It may be our own input, come back.
     Heard(Box<Item>),
-    /// Tell everybody.
+    /// Publish an event.
     Emit(Event),
     /// The turn is over; nothing follows.
     Finish(Box<Report>, Usage),
@@ -340,7 +348,7 @@ impl Turn {
             approvals: Approvals::default(),
             children: Children::default(),
             answer: AnswerText::default(),
-            total: order.baseline,
+            total: Usage { partial: false, ..order.baseline },
             limits: None,
             last_error: None,
             is_marked_aborted: false,
@@ -357,10 +365,10 @@ impl Turn {
         turn
     }
 
-    /// Orders the turn anew, because the conversation moved before anything was sent. Later it changes nothing.
+    /// Orders the turn again, because the conversation moved before anything was sent. Later it changes nothing.
     pub fn reorder(&mut self, order: Order) {
         if matches!(self.phase, Phase::Prepared) {
-            self.total = order.baseline;
+            self.total = Usage { partial: false, ..order.baseline };
             self.order = order;
             self.record_prepared();
         }
@@ -388,6 +396,7 @@ impl Turn {
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
             Input::Answer { ticket, answer, by } => self.take_answer(now, &ticket, &answer, by),
             Input::Interrupt { by } => self.interrupt(now, by),
+            Input::InterruptRefused { turn, why } => self.interrupt_refused(&turn, &why),
             Input::Settled(settlement) => self.take_reading(now, settlement),
             Input::SettingsFound(found) => self.take_settings(now, found),
             Input::UntoldFound(untold) => self.take_untold(now, untold),
@@ -404,7 +413,7 @@ impl Turn {
         }
     }
 
-    /// Gives the next thing to do.
+    /// Returns the next thing to do.
     pub fn poll(&mut self) -> Option<Output> {
         self.outputs.pop_front()
     }

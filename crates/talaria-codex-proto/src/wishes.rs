@@ -1,7 +1,7 @@
 //! What the model wished of the sandbox for each of its calls.
 //!
 //! Read from the raw calls, which come before Codex's request about them. A model can write anything: what cannot be read
-//! for certain is `Unclear`, and so is an id that stands for two calls that differ.
+//! for certain is `Unclear`, and so is an id that two different calls have.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -43,7 +43,7 @@ impl Wishes {
 }
 
 fn read_wish(item: &RawItem) -> SandboxWish {
-    /// A name that stands there twice does not parse, in Codex as here.
+    /// A name that is there twice does not parse, in Codex as here.
     #[derive(Deserialize)]
     struct Arguments {
         #[serde(default)]

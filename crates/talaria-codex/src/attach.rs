@@ -1,16 +1,16 @@
-//! Takes up a thread on a host where it is loaded, also in the middle of a turn: what an engine does with the threads of
+//! Resumes a thread on a host where it is loaded, also in the middle of a turn: what an engine does with the threads of
 //! a host that it adopted.
 //!
 //! Nothing is asked for, and nothing is compared: that was done when the thread was started or cold resumed, and Codex
-//! would not look at it while the thread is loaded. Only a loaded thread is taken up like this, because one that Codex
+//! would not look at it while the thread is loaded. Only a loaded thread is resumed like this, because one that Codex
 //! has to load again forgets what was in force. Requests that are open come again on this connection, with the same id,
-//! after the answer; text of a running turn goes on where it is, without what came before, and its completed item has
-//! the whole. What was told here may come once more as a notification: listening begins before reading, so that nothing
+//! after the answer; text of a running turn continues where it is, without what came before, and its completed item has
+//! the whole. What was reported here may come once more as a notification: listening begins before reading, so that nothing
 //! is missed in between.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use talaria_codex_proto::power::{InForce, Standing};
+use talaria_codex_proto::power::{InForce, PowerCheck};
 use talaria_codex_proto::wire::call::{Call, ThreadStartReply};
 use talaria_codex_proto::wire::history::{History, HistoryTurn};
 use talaria_codex_proto::wire::notification::TurnStatus;
@@ -20,10 +20,10 @@ use super::client::CallError;
 use super::host::Host;
 use super::threads::{OpenThread, RawEvents};
 
-/// How many turns are told. The one in flight is the last; those before it tell whether it is there at all.
+/// How many turns are reported. The one in flight is the last; those before it show whether it is there at all.
 const TURNS: u32 = 3;
 
-/// A thread that was taken up as it was.
+/// A thread that was resumed as it was.
 #[derive(Debug)]
 pub struct AttachedThread {
     /// The thread. What differs from what was asked is not looked at.
@@ -40,7 +40,7 @@ impl AttachedThread {
     }
 }
 
-/// Why a thread was not taken up as it was.
+/// Why a thread was not resumed as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum AttachThreadError {
     /// It is not loaded here. Resuming it loads it, and asks for everything again.
@@ -67,7 +67,7 @@ impl Call for Attach<'_> {
     type Reply = Box<RawValue>;
 }
 
-/// Which turns are told, and how much of each.
+/// Which turns are reported, and how much of each.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Page {
@@ -122,12 +122,12 @@ impl Call for LoadedThreads {
 }
 
 impl Host {
-    /// The threads that Codex has loaded, whoever follows them. It unloads one that nobody follows after a while.
+    /// The threads that Codex has loaded, for any client. It unloads one that no one follows after a while.
     pub async fn loaded_threads(&self) -> Result<Vec<ThreadId>, CallError> {
         self.call(&LoadedThreads {}).await.map(|reply| reply.data)
     }
 
-    /// Takes up a thread that is loaded here, as it is, also while a turn runs. Codex refuses one that never had a turn.
+    /// Resumes a thread that is loaded here, as it is, also while a turn runs. Codex refuses one that never had a turn.
     pub async fn attach_thread(&self, thread: &ThreadId) -> Result<AttachedThread, AttachThreadError> {
         let _opening = self.thread_slots().begin_opening();
         if !self.loaded_threads().await?.contains(thread) {
@@ -138,8 +138,9 @@ impl Host {
         let shape = |error| CallError::Shape { method: Attach::METHOD, error };
         let reply: ThreadStartReply = serde_json::from_str(told.get()).map_err(shape)?;
         let told: AttachReply = serde_json::from_str(told.get()).map_err(shape)?;
-        let standing = Standing { in_force: InForce::of(&reply), differences: Vec::new() };
-        // Codex does tell them where this process started the thread, but not where it resumed it; it does not say which.
+        let standing = PowerCheck { in_force: InForce::of(&reply), differences: Vec::new() };
+        // Codex does report them where this process started the thread, but not where it resumed it; it does not say
+        // which.
         let opened = self.open(reply, standing, RawEvents::NotTold);
         let last = match told.initial_turns_page {
             Some(last) => last,

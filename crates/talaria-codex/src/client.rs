@@ -71,6 +71,8 @@ pub(crate) struct Outbound {
     pub(crate) text: String,
     /// What has to be redeemed before the message is written, and the request that fails if it cannot be.
     pub(crate) permit: Option<(SendPermit, RequestId)>,
+    /// The point of the write, for tests that stop there.
+    pub(crate) point: Option<&'static str>,
 }
 
 /// Our side of one connection.
@@ -172,7 +174,7 @@ impl Client {
         }
         let _forget = Forget { client: self, id };
         let permit = permit.map(|permit| (permit, RequestId::Number(id)));
-        let answer = match self.outgoing.send(Outbound { text, permit }) {
+        let answer = match self.outgoing.send(Outbound { text, permit, point: None }) {
             Ok(()) => receiver.await.ok(),
             Err(_) => None,
         };
@@ -182,23 +184,28 @@ impl Client {
 
     /// Sends a notification.
     pub(crate) fn notify(&self, method: &str) {
-        self.send(&serde_json::json!({ "method": method }));
+        self.send(&serde_json::json!({ "method": method }), None);
     }
 
     /// Answers a request of Codex.
     pub(crate) fn respond(&self, id: &RequestId, result: &Value) {
-        self.send(&serde_json::json!({ "id": id, "result": result }));
+        self.send(&serde_json::json!({ "id": id, "result": result }), None);
+    }
+
+    /// Sends a response whose write is a point for tests that stop there.
+    pub(crate) fn respond_at(&self, point: &'static str, id: &RequestId, result: &Value) {
+        self.send(&serde_json::json!({ "id": id, "result": result }), Some(point));
     }
 
     /// Refuses a request of Codex, with the reason.
     pub(crate) fn refuse(&self, id: &RequestId, error: &RpcError) {
         let error = serde_json::json!({ "code": error.code, "message": error.message });
-        self.send(&serde_json::json!({ "id": id, "error": error }));
+        self.send(&serde_json::json!({ "id": id, "error": error }), None);
     }
 
     /// A failed send can be ignored: every session gets the end of the connection.
-    fn send(&self, message: &Value) {
-        let _ = self.outgoing.send(Outbound { text: message.to_string(), permit: None });
+    fn send(&self, message: &Value, point: Option<&'static str>) {
+        let _ = self.outgoing.send(Outbound { text: message.to_string(), permit: None, point });
     }
 
     /// Delivers a response to the call that waits for it.

@@ -140,7 +140,7 @@ async fn read(mut incoming: Incoming, mut writer: JoinHandle<()>, connection: Ar
                 Ok(message) => connection.take(message.decode()),
                 Err(why) => break why,
             },
-            _ = &mut writer => break "Codex no longer takes what is sent to it".to_owned(),
+            _ = &mut writer => break "Codex no longer accepts input".to_owned(),
             () = connection.hang_up.notified() => {
                 writer.abort();
                 return;
@@ -200,10 +200,12 @@ async fn write(
     mut messages: mpsc::UnboundedReceiver<Outbound>,
     connection: Arc<Connection>,
 ) {
-    while let Some(Outbound { text, permit }) = messages.recv().await {
-        let is_turn = permit.is_some();
+    while let Some(Outbound { text, permit, point }) = messages.recv().await {
+        let point = if permit.is_some() { Some("written") } else { point };
+        if let Some(point) = point {
+            faults::point(&format!("before:{point}")).await;
+        }
         if let Some((permit, request)) = permit {
-            faults::point("before:written").await;
             // Nothing may come between this and the write: an engine that dies in between leaves a turn that has to be
             // looked up in the thread.
             if !permit.redeem() {
@@ -215,8 +217,8 @@ async fn write(
             // The reader notices that this task has ended.
             return;
         }
-        if is_turn {
-            faults::point("after:written").await;
+        if let Some(point) = point {
+            faults::point(&format!("after:{point}")).await;
         }
     }
 }

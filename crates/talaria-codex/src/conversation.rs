@@ -1,28 +1,29 @@
 //! A conversation on one thread of a host. Runs turns, one after another.
 //!
-//! The loop here is the shell around `talaria_codex_proto::turn`: it owns clock, socket and commands, decides nothing, and can
-//! be dropped at any point; Codex then goes on by itself until its host ends. What takes time (a call, a new host) is an
-//! errand beside the loop, so nothing that happens has to wait for it. A host that died is replaced and the thread taken
-//! up again there.
+//! The loop here is the shell around `talaria_codex_proto::turn`: it owns clock, socket and commands, decides nothing,
+//! and can be dropped at any point; Codex then continues by itself until its host ends. What takes time (a call, a new
+//! host) is an errand beside the loop, so nothing that happens has to wait for it. A host that died is replaced and the
+//! thread resumed there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex_proto::power::Standing;
+use talaria_codex_proto::power::PowerCheck;
 use talaria_codex_proto::settle::{Deed, Vantage};
 use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::thread_gate::ThreadGate;
-use talaria_codex_proto::turn::{Choice, Choosing, Flight, Moment, Order, Record, ToldBy};
+use talaria_codex_proto::turn::{Choosing, Flight, ModelSettings, Moment, Order, Record, ToldBy};
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::history::History;
-use talaria_core::escrow::{Escrow, Kept};
+use talaria_core::escrow::{Escrow, EscrowedAnswers};
 use talaria_core::event::{AgentPhase, Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::{Answers, ApprovalPolicy};
 use talaria_core::request::{Answer, Who};
+use talaria_core::tool::ToolInvocation;
 use talaria_core::transcript::Message;
 use talaria_guard::rules::Rules;
 use tokio::sync::{mpsc, oneshot};
@@ -47,6 +48,7 @@ use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
 pub use running::mint_ticket;
+pub use talaria_core::api::When;
 pub use tools::{ToolRunner, ToolWork};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
@@ -61,13 +63,16 @@ pub trait Watcher: Send {
     /// Something happened to a command of an earlier turn that runs in the background.
     fn background(&mut self, _news: BackgroundNews) {}
 
-    /// Something besides events has to be written down. It is kept before what follows is done.
+    /// Something besides events has to be recorded. It is kept before what follows is done.
     fn record(&mut self, _record: Record) {}
+
+    /// The model calls a tool. That it does is kept before the tool runs.
+    fn offered(&mut self, _call: &ToolInvocation) {}
 
     /// The conversation moved to another process, which has this name if it outlives its owner.
     fn moved(&mut self, _host: Option<String>, _started: &Started) {}
 
-    /// Takes input that waits for a turn of its own, which may take so long, and says how much waits now. Gives it back
+    /// Takes input that waits for a turn of its own, which may take this long, and says how much waits now. Returns it
     /// if it does not keep such things.
     fn queue(&mut self, input: Vec<InputPart>, _limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
         Err(input)
@@ -78,7 +83,7 @@ pub trait Watcher: Send {
         None
     }
 
-    /// Keeps everything that was told so far. Nothing that follows from it is done before.
+    /// Keeps everything that was reported so far. Nothing that follows from it is done before.
     fn keep(&mut self) -> impl Future<Output = Result<(), NotKept>> + Send {
         std::future::ready(Ok(()))
     }
@@ -92,12 +97,12 @@ pub trait Watcher: Send {
     fn caught_up(&mut self) {}
 }
 
-/// What happened cannot be kept: somebody else is in charge of the session, or it is being ended.
+/// What happened cannot be kept: someone else is in charge of the session, or it is being ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what happens can no longer be written down: {0}")]
 pub struct NotKept(pub String);
 
-/// Something that somebody wants of a running turn.
+/// Something that someone wants of a running turn.
 #[derive(Debug)]
 pub enum Command {
     /// An answer to a request.
@@ -127,19 +132,11 @@ pub enum Command {
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
         limit: Option<Duration>,
-        /// Told when it cannot get lost any more, and which turn has it then, if somebody waits for that: the next one when
-        /// it is kept; the running one when that hands it to Codex, and from then on tells what became of it.
+        /// Notified when it cannot get lost any more, and which turn has it then, if a caller waits for that: the next
+        /// one when it is kept; the running one when that hands it to Codex, and from then on reports what became of
+        /// it.
         kept: Option<oneshot::Sender<When>>,
     },
-}
-
-/// What becomes of input that comes while a turn runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// It goes to the running turn. If that does not take it, it waits for the next.
-    Now,
-    /// It waits for the next turn.
-    Next,
 }
 
 /// How the turns of a session are run.
@@ -149,7 +146,7 @@ pub struct Options {
     pub model: Option<String>,
     /// The reasoning effort, sent with each turn.
     pub effort: Option<String>,
-    /// After how much silence a person is told for the first time; `None` never.
+    /// After how much silence a person is notified for the first time; `None` never.
     pub quiet_after: Option<Duration>,
     /// Runs the tools that the thread was started with.
     pub tools: ToolRunner,
@@ -181,7 +178,7 @@ pub struct Flown {
     pub flight: Flight,
     /// Its events, in order.
     pub events: Vec<Event>,
-    /// What the thread said when it was taken up again, if it was asked.
+    /// What the thread said when it was resumed again, if it was asked.
     pub reading: Option<Reading>,
 }
 
@@ -211,7 +208,7 @@ impl Past {
         Memory::of(self.messages.clone()).digest()
     }
 
-    /// The same past, of which a new thread knows only what it is told.
+    /// The same past, of which a new thread knows only what it is sent.
     #[must_use]
     pub fn on_a_new_thread(self) -> Self {
         Self { messages: self.messages, ..Self::default() }
@@ -244,7 +241,7 @@ pub struct CodexConversation {
 }
 
 impl CodexConversation {
-    /// Starts a conversation on a host. Whoever passed the host in sees there which one it is later.
+    /// Starts a conversation on a host. The caller that passed the host in sees there which one it is later.
     pub async fn start(
         host: impl Into<CurrentHost>,
         asked: ThreadStart,
@@ -389,7 +386,7 @@ impl CodexConversation {
             deed: prompt.deed,
             cwd: self.started.cwd.clone(),
             has_file: self.started.path.is_some(),
-            escrow: Kept::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
+            escrow: EscrowedAnswers::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
             gate: ThreadGate::new(
                 self.bounds.clone(),
                 self.options.rules.clone(),
@@ -403,11 +400,13 @@ impl CodexConversation {
     /// What a turn has to ask for so that what was chosen is in force.
     fn choosing(&self, deed: Deed) -> Choosing {
         let Started { model, effort, .. } = &self.started;
-        let in_force = Choice { model: Some(model.clone()), effort: effort.clone() };
+        let in_force = ModelSettings { model: Some(model.clone()), effort: effort.clone() };
         let wished = match deed {
-            Deed::Words => Choice { model: self.options.model.clone(), effort: self.options.effort.clone() },
+            Deed::Words => {
+                ModelSettings { model: self.options.model.clone(), effort: self.options.effort.clone() }
+            }
             // Nothing can be asked for with it.
-            Deed::Compaction => Choice::default(),
+            Deed::Compaction => ModelSettings::default(),
         };
         let is_told = self.current.get().version().tells_settings();
         Choosing::new(wished, in_force, if is_told { ToldBy::Notice } else { ToldBy::File })
@@ -440,7 +439,7 @@ impl Drop for CodexConversation {
 }
 
 /// What a person should know about what is in force.
-fn notices(started: &Started, standing: &Standing) -> Vec<String> {
+fn notices(started: &Started, standing: &PowerCheck) -> Vec<String> {
     let mut notices: Vec<String> = standing.differences.iter().map(ToString::to_string).collect();
     if started.approval == ApprovalPolicy::Never.as_str() {
         notices.push(

@@ -288,6 +288,11 @@ impl Host {
         self.connection.client.respond(id, result);
     }
 
+    /// Sends a response whose write is a point for tests that stop there.
+    pub(crate) fn respond_at(&self, point: &'static str, id: &RequestId, result: &Value) {
+        self.connection.client.respond_at(point, id, result);
+    }
+
     /// Returns the current position in standard error.
     pub(crate) fn stderr_mark(&self) -> StderrMark {
         self.connection.process.stderr().mark()

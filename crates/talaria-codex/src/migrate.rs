@@ -3,7 +3,7 @@
 //!
 //! `core::codex_config` decides what the text becomes. Here: which file (`target`), whether the installed Codex accepts
 //! the text (`check`, on a `scratch` home), which plugins there are (`plugins`), what is remembered for the way back
-//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, writes down
+//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, records
 //! what it is about to do, and replaces the file in one step; killed anywhere it leaves the old file or the new one.
 //! Called by `talaria migrate`.
 
@@ -17,8 +17,8 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use talaria_codex_proto::codex_config::{self, Added, Additions, Place, Planned, plan};
-use talaria_core::config::Problem;
+use talaria_codex_proto::codex_config::{self, Added, Additions, EntryPlace, Planned, plan};
+use talaria_core::config::ConfigProblem;
 
 use crate::host::HostSpec;
 pub use apply::AppliedMigration;
@@ -43,7 +43,7 @@ pub enum MigrateError {
         /// The file.
         path: PathBuf,
         /// Where and why.
-        problem: Box<Problem>,
+        problem: Box<ConfigProblem>,
     },
     /// The record of earlier migrations cannot be read or written.
     #[error(transparent)]
@@ -87,9 +87,9 @@ pub struct MigrationDraft {
     /// What would be there.
     pub planned: Planned,
     /// What an earlier migration wrote and this one removes.
-    pub dropped: Vec<Place>,
+    pub dropped: Vec<EntryPlace>,
     /// What a Talaria wrote of which this home has no record, and this migration replaces.
-    pub replaced: Vec<Place>,
+    pub replaced: Vec<EntryPlace>,
     holding: Option<Change>,
 }
 
@@ -138,13 +138,13 @@ impl Migration {
         let current = old.as_deref().unwrap_or_default();
         let planned = plan(current, &self.additions, before).map_err(wrong)?;
         codex_config::check(current, &planned.text).map_err(wrong)?;
-        let remains = |place: &&Place| {
+        let remains = |place: &&EntryPlace| {
             planned.added.places().any(|added| added == *place)
                 || planned.kept.iter().any(|own| own.path == **place)
         };
         let dropped = before.into_iter().flat_map(Added::places).filter(|place| !remains(place)).cloned();
         let is_recorded =
-            |place: &&Place| before.is_some_and(|added| added.places().any(|known| known == *place));
+            |place: &&EntryPlace| before.is_some_and(|added| added.places().any(|known| known == *place));
         let there = codex_config::written_in(current).unwrap_or_default();
         let replaced = there.changed_by(&planned.added).filter(|place| !is_recorded(place)).cloned();
         Ok(MigrationDraft { dropped: dropped.collect(), replaced: replaced.collect(), old, planned, holding })
@@ -156,13 +156,13 @@ fn read(path: &Path) -> Result<Option<String>, UserFileError> {
     Ok(UserFile::lock(path)?.text().map(str::to_owned))
 }
 
-fn not_toml(path: &Path, problem: Problem) -> MigrateError {
+fn not_toml(path: &Path, problem: ConfigProblem) -> MigrateError {
     MigrateError::NotToml { path: path.to_owned(), problem: Box::new(problem) }
 }
 
-fn server_name(place: &Place) -> Option<String> {
+fn server_name(place: &EntryPlace) -> Option<String> {
     match place {
-        Place::Server(name) => Some(name.clone()),
-        Place::Plugin(_) | Place::DefaultPermissions => None,
+        EntryPlace::Server(name) => Some(name.clone()),
+        EntryPlace::Plugin(_) | EntryPlace::DefaultPermissions => None,
     }
 }

@@ -1,4 +1,4 @@
-//! Threads of a host: starting one, taking one up again, reading one, telling a new one what an older one knew.
+//! Threads of a host: starting one, resuming one, reading one, sending a new one what an older one knew.
 //!
 //! Every start and resume says everything that was asked, keeps Codex from writing its configuration (`trust`), and is
 //! checked against what Codex says is in force (`talaria_codex_proto::power`). A thread that would have more power than was
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use talaria_codex_proto::confine::Confined;
 use talaria_codex_proto::hiding::{self, ExpectedSandbox, HidingStart, Openness};
-use talaria_codex_proto::power::{self, InForce, Refusal, Standing};
+use talaria_codex_proto::power::{self, InForce, PowerCheck, Refusal};
 use talaria_codex_proto::project;
 use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::call::{
@@ -26,13 +26,13 @@ use super::host::Host;
 use super::queue::ThreadQueue;
 use super::{trust, users_servers};
 
-/// Begins what a person is told of a conversation that hides nothing although it should.
+/// Begins the warning about a conversation that hides nothing although it should.
 const SHOWN: &str = "commands of this conversation can read Talaria's own files in the sandbox";
 
 /// How often a thread is read before a refusal is believed.
 const READS: u32 = 4;
 
-/// A thread that is there, and how it stands.
+/// A thread that is there, and what is in force on it.
 #[derive(Debug)]
 pub struct OpenThread {
     /// What is in force, for the events.
@@ -40,15 +40,16 @@ pub struct OpenThread {
     /// What bounds commands and patches, for decisions about single requests.
     pub bounds: ThreadBounds,
     /// What is in force, for decisions, and what of it differs from what was asked.
-    pub standing: Standing,
-    /// Whether Codex also tells what the model said as it is. It does not after a resume: neither version can be asked to.
+    pub standing: PowerCheck,
+    /// Whether Codex also reports what the model said as it is. It does not after a resume: neither version can be
+    /// asked to.
     pub raw_events: RawEvents,
-    /// What a person should know about MCP servers that were asked for and gave way to others in the user's Codex.
+    /// What a person should know about MCP servers that were asked for and were replaced by others in the user's Codex.
     pub warnings: Vec<String>,
     pub(crate) queue: Arc<ThreadQueue>,
 }
 
-/// Whether Codex tells what the model said as it is, so that a request can be compared with the call behind it.
+/// Whether Codex reports what the model said as it is, so that a request can be compared with its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawEvents {
     /// It does.
@@ -86,6 +87,14 @@ impl ThreadError {
             Self::Power(refusal) => refusal.next_step(),
             Self::Call(_) => "run `talaria doctor` to check the installation".to_owned(),
         }
+    }
+}
+
+/// Codex takes the instructions of a thread instead of the user's own: those would be lost.
+fn add_users_instructions(start: &mut ThreadStart, config: &EffectiveConfig) {
+    let users = config.developer_instructions.as_deref().filter(|text| !text.trim().is_empty());
+    if let (Some(users), Some(ours)) = (users, &mut start.developer_instructions) {
+        *ours = format!("{users}\n\n{ours}");
     }
 }
 
@@ -137,7 +146,7 @@ impl Host {
 
     /// Reads a thread with its turns, without taking it up. A loaded one that had no turn yet has none. A refusal is
     /// tried again a few times: both versions refuse for a moment while the first turn of a thread begins. All of it
-    /// comes in one message (0.166 tells up to 66 KB of each command's output), so this is not for looking in every now
+    /// comes in one message (0.166 reports up to 66 KB of each command's output), so this is not for looking in every now
     /// and then.
     pub async fn read_thread(&self, thread: &ThreadId) -> Result<History, CallError> {
         let mut reads = 1;
@@ -159,7 +168,7 @@ impl Host {
             Err(error @ CallError::Refused { .. }) => error,
             Err(error) => return Err(error),
         };
-        // Both versions refuse to tell the turns of a thread in which nobody said anything, each in its own words.
+        // Both versions refuse to list the turns of a thread in which no one said anything, each in its own words.
         match self.call(&read(false)).await {
             Ok(reply) if reply.thread.status == ThreadStatus::Idle && reply.thread.preview.is_empty() => {
                 Ok(reply.thread)
@@ -168,13 +177,13 @@ impl Host {
         }
     }
 
-    /// Tells the model of a thread something before its next turn. It is no turn, and nobody sees it.
+    /// Sends the model of a thread a text before its next turn. It is no turn, and no one sees it.
     pub async fn seed_thread(&self, thread: &ThreadId, text: &str) -> Result<(), CallError> {
         let items = vec![InjectedMessage::from_user(text)];
         self.call(&ThreadInjectItems { thread_id: thread.clone(), items }).await.map(drop)
     }
 
-    /// Wants to hear no more of a thread. Codex unloads it after a while; it stays where Codex keeps it.
+    /// Unsubscribes from a thread. Codex unloads it after a while; it stays where Codex keeps it.
     pub async fn release_thread(&self, thread: &ThreadId) {
         // A Codex that does not take this keeps a thread loaded on which nothing runs: no harm is done.
         let _ = self.call(&ThreadUnsubscribe { thread_id: thread.clone() }).await;
@@ -194,11 +203,12 @@ impl Host {
         let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
         let (mut config, is_told) = match self.call(&read).await {
             Ok(reply) => (reply.config, true),
-            // A Codex that cannot tell its configuration: what is known is what we ask for ourselves.
+            // A Codex that cannot report its configuration: what is known is what we ask for ourselves.
             Err(CallError::Refused { .. }) => (EffectiveConfig::default(), false),
             Err(error) => return Err(error),
         };
         let mut start = asked.clone();
+        add_users_instructions(&mut start, &config);
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
         let users = is_told.then(|| config.mcp_servers.take().unwrap_or_default());
@@ -217,7 +227,7 @@ impl Host {
         }
     }
 
-    /// Makes a start hide what is Talaria's own, where that is wanted; says why it cannot where nobody can tell which
+    /// Makes a start hide what is Talaria's own, where that is wanted; says why it cannot where it is not known which
     /// sandbox there would be.
     fn hide(
         &self,
@@ -243,8 +253,8 @@ impl Host {
         Ok(HidingStart::new(start, &sandbox, &hidden).map(|hiding| (sandbox.mode(), hiding)))
     }
 
-    /// What a person should know about a thread that was taken up as it was: an older Talaria hid nothing.
-    pub fn shown_files(&self, standing: &Standing, asked: &ThreadStart) -> Option<String> {
+    /// What a person should know about a thread that was resumed as it was: an older Talaria hid nothing.
+    pub fn shown_files(&self, standing: &PowerCheck, asked: &ThreadStart) -> Option<String> {
         let InForce { sandbox, approval, profile, .. } = &standing.in_force;
         let policy = Confined::in_force(sandbox, &standing.in_force.cwd).policy;
         let open = Openness::of(&policy, approval.parse().ok());
@@ -259,7 +269,7 @@ impl Host {
         asked: &ThreadStart,
         reply: &ThreadStartReply,
         profile: Option<&str>,
-    ) -> Result<Standing, Refusal> {
+    ) -> Result<PowerCheck, Refusal> {
         let mut reply = reply.clone();
         if is_same_place(&asked.cwd, &reply.cwd) {
             reply.cwd.clone_from(&asked.cwd);
@@ -270,7 +280,7 @@ impl Host {
     pub(super) fn open(
         &self,
         reply: ThreadStartReply,
-        standing: Standing,
+        standing: PowerCheck,
         raw_events: RawEvents,
     ) -> OpenThread {
         let bounds =

@@ -11,7 +11,7 @@ use crate::policy::{ApprovalPolicy, Sandbox};
 
 /// The longest prompt, in bytes.
 pub const LONGEST_PROMPT: usize = 1024 * 1024;
-/// The most targets that one task tells.
+/// The most notification targets of one task.
 pub const MOST_TARGETS: usize = 8;
 /// The most directories that one task may write to besides its own.
 pub const MOST_ROOTS: usize = 32;
@@ -51,7 +51,10 @@ pub fn check(new: &NewTask) -> Result<(), Problem> {
         }
     }
     if new.notify.len() > MOST_TARGETS {
-        return Err(bad(format!("at most {MOST_TARGETS} targets are told, not {}", new.notify.len())));
+        return Err(bad(format!(
+            "at most {MOST_TARGETS} notification targets are allowed, not {}",
+            new.notify.len()
+        )));
     }
     Ok(())
 }
@@ -187,7 +190,7 @@ mod tests {
             the whole file system is no place to write
             a writable root must be an absolute path without `..`, not "x"
             at most 32 writable roots, not 33
-            at most 8 targets are told, not 9"#]]
+            at most 8 notification targets are allowed, not 9"#]]
         .assert_eq(&told.join("\n"));
     }
 }

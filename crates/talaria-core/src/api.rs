@@ -1,4 +1,4 @@
-//! The data of the engine's API: what commands ask of it, and what it tells them.
+//! The data of the engine's API: what commands ask of it, and what it returns.
 //!
 //! Every face of Talaria speaks this with the engine, over HTTP on a unix socket (`talaria-server`). Fields may be added;
 //! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
@@ -7,6 +7,7 @@ mod audit;
 mod background;
 mod engine;
 mod import;
+mod memory;
 mod offers;
 mod problem;
 mod request;
@@ -16,9 +17,13 @@ mod task;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
-pub use engine::{EngineInfo, HostInfo, Limits, RunningTurn, Status, Stop, Stopped, TaskCounts};
+pub use engine::{EngineInfo, EngineStatus, HostInfo, Limits, RunningTurn, Stop, Stopped, TaskCounts};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
-pub use offers::{Account, EffortOffer, LookAt, ModelOffer, Offers};
+pub use memory::{
+    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryProposal, MemoryProposedChange,
+    MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten,
+};
+pub use offers::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use session::{
@@ -28,8 +33,9 @@ pub use session::{
 };
 pub use shell::{Shell, ShellNews, ShellStream};
 pub use task::{
-    Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, NoticeInfo, NoticeState, Notify,
-    TaskDiff, TaskEvent, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus, WorktreeInfo,
+    Applied, Changes, Dirty, Discard, Discarded, NewTask, NoticeInfo, NoticeState, Notify, TaskDiff,
+    TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,
+    WorktreeInfo,
 };
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.

@@ -1,8 +1,8 @@
-//! Where something that is accepted will happen: inside the sandbox, outside it, or nobody can tell.
+//! Where something that is accepted will happen: inside the sandbox, outside it, or undecidable.
 //!
-//! A request does not say. What is known before the answer is put together here: the sandbox and the policy in force, what
-//! the runtime was seen to do with them, and what the model wished for its call. Whoever decides a request asks this first;
-//! an answer that is given without a person must not rest on anything but `Inside`.
+//! A request does not say. What is known before the answer is put together here: the sandbox and the policy in force,
+//! what the runtime was seen to do with them, and what the model wished for its call. A decision about a request asks
+//! this first; an answer that is given without a person must not rest on anything but `Inside`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -49,7 +49,7 @@ pub enum SandboxWish {
     Escalated,
     /// To have it widened.
     Widened,
-    /// It cannot be told: another tool, a script that calls tools by itself, or words that this build does not know.
+    /// It is not known: another tool, a script that calls tools by itself, or words that this build does not know.
     Unclear,
 }
 

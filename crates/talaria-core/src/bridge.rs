@@ -1,21 +1,21 @@
 //! The tool `codex_bridge`: background tasks of Codex for other agents, as data. Pure.
 //!
-//! Owns what a model may say to the tool and what it is told: names, limits and enums stand once, in `parameter`, and
-//! both the schema and the checks are made from them. Nothing here talks to anybody; `talaria_server::mcp` does, and whether
-//! a caller may do what it asks is decided by the engine alone.
+//! Owns what a model may say to the tool and what it gets: names, limits and enums are defined once, in `parameter`, and
+//! both the schema and the checks are made from them. Nothing here talks to anyone; `talaria_server::mcp` does, and
+//! whether a caller may do what it asks is decided by the engine alone.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `action` | what can be done |
 //! | `parameter` | what can be said with it: the one table of names, values and limits |
-//! | `schema` | the tool as models are told of it |
+//! | `schema` | the tool as models see it |
 //! | `arguments` | reading and checking what a model wrote |
 //! | `call` | one call, complete |
 //! | `respond` | the answer to a request of Codex |
 //! | `mistake` | why a call is not done, for a model to mend it |
 //! | `step` | one event in one line |
-//! | `snapshot` | a task as models are told of it |
-//! | `reply` | what the tool gives back |
+//! | `snapshot` | a task as models see it |
+//! | `reply` | what the tool returns |
 
 mod action;
 mod arguments;
@@ -31,7 +31,7 @@ mod step;
 mod tests;
 
 pub use action::Action;
-pub use call::{Call, Start};
+pub use call::{BridgeCall, Start};
 pub use mistake::Mistake;
 pub use parameter::{LONGEST_WAIT, USUAL_WAIT};
 pub use reply::{Reply, Waited};

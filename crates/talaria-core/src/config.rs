@@ -1,6 +1,6 @@
 //! Talaria's own configuration, as data: text in, values and problems out.
 //!
-//! Owns what `config.toml` means in this version of the program and how every mistake in it is told. An unset value
+//! Owns what `config.toml` means in this version of the program and how every mistake in it is reported. An unset value
 //! stays `None`: no default is invented here, because the user's Codex then decides. Reads no file and no
 //! environment; the engine's `home` reads the file and hands its text over, `doctor` shows the problems.
 
@@ -13,6 +13,7 @@ mod notify;
 mod recall;
 mod servers;
 mod setting;
+mod web;
 
 use std::time::Duration;
 
@@ -20,19 +21,20 @@ use toml_edit::{Item, TableLike};
 
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
-use crate::runtime::Choice;
+use crate::runtime::RuntimeChoice;
 use crate::servers::Server;
 pub(crate) use crate::toml_problem::article;
-pub use crate::toml_problem::{Problem, Severity, position, read};
+pub use crate::toml_problem::{ConfigProblem, Severity, position, read};
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub use recall::{RecallConfig, RecallScope, ToolsConfig};
+pub use recall::{MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 use talaria_guard::rules::Rules;
+pub use web::{WebConfig, WebNetwork};
 
 /// Everything that this version reads from `config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,8 +59,12 @@ pub struct Config {
     pub chat: ChatConfig,
     /// What a model finds of earlier conversations.
     pub recall: RecallConfig,
+    /// What is remembered across conversations.
+    pub memory: MemoryConfig,
     /// Which tools Talaria brings into a turn.
     pub tools: ToolsConfig,
+    /// Where a model may read web pages.
+    pub web: WebConfig,
     /// The MCP servers that Codex gets, in the order of the file.
     pub servers: Vec<Server>,
 }
@@ -74,7 +80,7 @@ pub struct EngineConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AccessConfig {
     /// Control groups of containers and services whose commands count as the person's, although they run in a sandbox; `*`
-    /// stands for any characters.
+    /// matches any characters.
     pub environments: Vec<String>,
 }
 
@@ -92,7 +98,7 @@ pub struct SessionsConfig {
 pub enum OnLoss {
     /// Nothing: the person decides.
     Stop,
-    /// Codex is told once to go on.
+    /// Codex is asked once to continue.
     Continue,
 }
 
@@ -118,7 +124,7 @@ impl std::str::FromStr for OnLoss {
 pub struct CodexConfig {
     /// The Codex program to use instead of the one on PATH; as written, a leading `~` included.
     pub bin: Option<String>,
-    /// The `CODEX_HOME` to give to Codex; as written, a leading `~` included.
+    /// The `CODEX_HOME` for Codex; as written, a leading `~` included.
     pub home: Option<String>,
     /// The sandbox to ask for.
     pub sandbox: Option<Sandbox>,
@@ -128,7 +134,7 @@ pub struct CodexConfig {
     pub hide_home: Option<HideHome>,
     /// How long a turn may take.
     pub turn_timeout: Option<Duration>,
-    /// After how much silence of Codex a person is told for the first time.
+    /// After how much silence of Codex a person is notified for the first time.
     pub idle_warning: Option<Duration>,
     /// How many Codex processes run at most.
     pub max_hosts: Option<u64>,
@@ -154,7 +160,7 @@ pub struct ModelConfig {
     /// Whose models are asked; Codex has its own setting, and this one counts where Talaria's own loop runs.
     pub provider: Option<String>,
     /// Who runs the turns.
-    pub openai_runtime: Option<Choice>,
+    pub openai_runtime: Option<RuntimeChoice>,
 }
 
 /// The section `[approvals]`.
@@ -168,17 +174,17 @@ pub struct ApprovalsConfig {
 
 /// A configuration file that is TOML, with what is wrong in it.
 ///
-/// A key with an error is left unset in `config`: whoever goes on in spite of errors goes on without those keys.
+/// A key with an error is left unset in `config`: a caller that continues in spite of errors does so without those keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
     /// What could be read.
     pub config: Config,
     /// What is wrong or without effect, in the order of the file.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ConfigProblem>,
 }
 
 /// Reads the text of a configuration file; a text that is not TOML is one problem with line and column.
-pub fn parse(text: &str) -> Result<Parsed, Problem> {
+pub fn parse(text: &str) -> Result<Parsed, ConfigProblem> {
     let document = read(text)?;
     let mut reader = Reader { text, parsed: Parsed::default() };
     for (name, item) in document.iter() {
@@ -260,7 +266,7 @@ impl Reader<'_> {
         match keys::meaning(&name) {
             Some(Meaning::Read(read)) => {
                 if let Err(wrong) = read(item, &mut self.parsed.config) {
-                    // The value may stand lines below its key; the key is what a person looks for.
+                    // The value may be lines below its key; the key is what a person looks for.
                     self.report(start, &name, Severity::Error, wrong.message, wrong.hint);
                 }
             }
@@ -296,7 +302,7 @@ impl Reader<'_> {
     ) {
         let (line, column) = position(self.text, start);
         let key = Some(key.to_owned());
-        self.parsed.problems.push(Problem { line, column, key, message, hint, severity });
+        self.parsed.problems.push(ConfigProblem { line, column, key, message, hint, severity });
     }
 }
 

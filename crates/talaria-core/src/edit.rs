@@ -1,8 +1,8 @@
 //! Changes one key in a TOML text and leaves every other byte where it is.
 //!
 //! Owns how a key is found, replaced, added and taken away. A change is a piece of text put at the place that the parser's
-//! spans name, never a document printed anew: comments, order, quoting, line endings, a byte order mark and a missing
-//! last line end stay. The result is read again before anybody gets it. Knows no key by name and no file.
+//! spans name, never a document printed again: comments, order, quoting, line endings, a byte order mark and a missing
+//! last line end stay. The result is read again before anyone gets it. Knows no key by name and no file.
 //! `config set`, the runtime switch and the import use it.
 
 mod cut;
@@ -13,13 +13,13 @@ mod place;
 
 use toml_edit::{Item, TableLike, Value};
 
-use crate::toml_problem::{Problem, Severity, read};
+use crate::toml_problem::{ConfigProblem, Severity, read};
 pub use key_path::{BadKeyPath, KeyPath};
 pub use leaves::{Leaf, leaves};
 pub use literal::literal;
 
 /// Reads what is set at a path: a value, or a table with everything in it. A text that is not TOML is a problem.
-pub fn get(text: &str, path: &KeyPath) -> Result<Option<Item>, Problem> {
+pub fn get(text: &str, path: &KeyPath) -> Result<Option<Item>, ConfigProblem> {
     let document = read(text)?;
     Ok(find(document.as_table(), path).cloned())
 }
@@ -27,7 +27,7 @@ pub fn get(text: &str, path: &KeyPath) -> Result<Option<Item>, Problem> {
 /// Sets a path to a value, adding the key and its section if they are missing.
 ///
 /// A value that already is the same is left as it is written. A section cannot be replaced by a value.
-pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String, Problem> {
+pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String, ConfigProblem> {
     let written = literal(&value.into());
     let document = read(text)?;
     let changed = match find(document.as_table(), path) {
@@ -45,7 +45,7 @@ pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String
 /// Takes a key, or a table with everything in it, away; one that is not set changes nothing.
 ///
 /// A section that has nothing left and no comment goes too: a key that [`set`] added leaves no trace.
-pub fn unset(text: &str, path: &KeyPath) -> Result<String, Problem> {
+pub fn unset(text: &str, path: &KeyPath) -> Result<String, ConfigProblem> {
     let document = read(text)?;
     if find(document.as_table(), path).is_none() {
         return Ok(text.to_owned());
@@ -66,9 +66,9 @@ fn find<'a>(root: &'a dyn TableLike, path: &KeyPath) -> Option<&'a Item> {
     table.get(last)
 }
 
-fn refused(text: &str, path: &KeyPath, offset: Option<usize>, message: &str) -> Problem {
+fn refused(text: &str, path: &KeyPath, offset: Option<usize>, message: &str) -> ConfigProblem {
     let (line, column) = crate::toml_problem::position(text, offset);
-    Problem {
+    ConfigProblem {
         line,
         column,
         key: Some(path.to_string()),

@@ -1,8 +1,8 @@
 //! Answers that outlive the asker they were meant for, and what they may still answer.
 //!
 //! Owns the binding of an answer to what was asked, and the decision whether a kept answer serves. It serves once, until
-//! it expires, and only for the identical thing: another argument, directory, diff or question is asked afresh, and so is
-//! what would happen at a place that the person was not told of. Never widened: a "for this session" is given as one, a
+//! it expires, and only for the identical thing: another argument, directory, diff or question is asked again, and so is
+//! what would happen at a place that the person was not shown. Never widened: a "for this session" is given as one, a
 //! plain yes is never made more. No clock and no store here; the turn machine asks after floor and rules have spoken.
 
 use std::time::Duration;
@@ -24,11 +24,11 @@ pub struct Escrow {
     pub ticket: TicketId,
     /// What was asked.
     pub binding: Binding,
-    /// Where it would have happened, as the person was told.
+    /// Where it would have happened, as the person was shown.
     pub place: Option<Place>,
     /// The answer.
     pub answer: Answer,
-    /// Who gave it.
+    /// Who answered.
     pub by: Who,
     /// Until when it serves, in milliseconds since 1970.
     pub until: u64,
@@ -57,7 +57,7 @@ pub enum Afresh {
     /// Its time is over.
     #[error("it has expired")]
     Expired,
-    /// What was accepted might now happen where nobody agreed to it.
+    /// What was accepted might now happen where no one agreed to it.
     #[error("where it would happen is not what was agreed to")]
     Place,
     /// A part of it was secret, and secrets are not kept.
@@ -85,7 +85,7 @@ pub fn match_escrow<'a>(asked: Asking<'_>, kept: &'a Escrow, now: u64) -> Result
     Ok(&kept.answer)
 }
 
-/// Is what may happen now within what the person was told? "Nobody can tell" was said of both inside and undecidable.
+/// Is what may happen now within what the person was shown? "Undecidable" covers inside and undecidable.
 fn is_covered(now: Option<Place>, then: Option<Place>) -> bool {
     match (now, then) {
         (now, then) if now == then => true,
@@ -95,7 +95,7 @@ fn is_covered(now: Option<Place>, then: Option<Place>) -> bool {
     }
 }
 
-/// May this answer be written down? One with a secret in it may not.
+/// May this answer be recorded? One with a secret in it may not.
 pub fn is_keepable(answer: &Answer) -> bool {
     let is_plain = |given: &Given| !given.is_secret() && !given.reveal().is_null();
     match &answer.content {
@@ -107,13 +107,13 @@ pub fn is_keepable(answer: &Answer) -> bool {
 
 /// The answers that are kept for one turn.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct EscrowedAnswers {
     answers: Vec<Escrow>,
     /// What the wall clock said when the program started, in milliseconds since 1970. A clock that jumps later changes nothing.
     zero: u64,
 }
 
-impl Kept {
+impl EscrowedAnswers {
     /// Keeps answers for a turn. `now` is the time since the program started, `wall` what the clock says then, in
     /// milliseconds since 1970.
     pub fn new(answers: Vec<Escrow>, now: Duration, wall: u64) -> Self {

@@ -101,7 +101,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Abandonment>,
     },
-    /// A command outlived its turn and runs in the background. Told instead of an end, before the outcome.
+    /// A command outlived its turn and runs in the background. Reported instead of an end, before the outcome.
     BackgroundStarted(Box<BackgroundCommand>),
     /// A piece of the output of a background command.
     BackgroundOutput {
@@ -126,7 +126,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_code: Option<i32>,
     },
-    /// The plan as it stands now.
+    /// The current plan.
     PlanUpdated {
         /// Why it changed, if the model said so.
         explanation: Option<String>,
@@ -146,10 +146,10 @@ pub enum Event {
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Referenced<Ask>"))]
         ask: Box<Ask>,
-        /// Where it would happen: inside the sandbox, outside, or nobody can tell.
+        /// Where it would happen: inside the sandbox, outside, or undecidable.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
-        /// Stands for the question as Codex put it, secrets included: two that look the same with their secrets masked
+        /// A digest of the question as Codex put it, secrets included: two that look the same with their secrets masked
         /// have different ones. `None` where what a yes would mean is not known, and in what older builds wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
@@ -171,7 +171,7 @@ pub enum Event {
         /// Our name for it.
         id: TicketId,
     },
-    /// Talaria did not run for a while. What was found of that time was told before this; this says what was not.
+    /// Talaria did not run for a while. What was found of that time was reported before this; this says what was not.
     Gap(Gap),
     /// Tokens, as of the last model request.
     UsageUpdated {
@@ -206,7 +206,7 @@ pub enum Event {
     AgentUpdated {
         /// Its thread.
         thread: ThreadId,
-        /// How it stands.
+        /// Its state.
         phase: AgentPhase,
     },
     /// A step of a sub-agent began.
@@ -223,13 +223,13 @@ pub enum Event {
         /// The step with its result.
         item: Box<Item>,
     },
-    /// The turn has ended, and so many of its sub-agents have not. The outcome is fixed; it is told when they have
+    /// The turn has ended, and this many of its sub-agents have not. The outcome is fixed; it is reported when they have
     /// ended, or after a while.
     ChildrenRunning {
         /// How many.
         count: usize,
     },
-    /// Nothing was heard for a while. It ends nothing.
+    /// Nothing was received for a while. It ends nothing.
     Quiet {
         /// For how long.
         seconds: u64,
@@ -266,8 +266,8 @@ pub enum Event {
         /// One line about it: why, and what became of the conversation.
         message: String,
     },
-    /// More input is handed to Codex for the running turn; told before that is done. That the model has read it shows only when
-    /// the turn shows it and goes on.
+    /// More input is handed to Codex for the running turn; reported before that is done. That the model has read it
+    /// shows only when the turn shows it and continues.
     Steering {
         /// What it is.
         input: QueuedInput,
@@ -343,7 +343,7 @@ pub struct Started {
     pub path: Option<String>,
 }
 
-/// How far the sending of a turn's input is. Each stage is told before the step that it names is taken.
+/// How far the sending of a turn's input is. Each stage is reported before the step that it names is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -369,7 +369,7 @@ pub enum Abandonment {
     NotRun,
 }
 
-/// How a sub-agent stands.
+/// The state of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,12 +1,12 @@
-//! A conversation as Markdown: to be read, kept, or given to somebody. Pure.
+//! A conversation as Markdown: to be read, kept, or given to someone. Pure.
 //!
-//! The words of model and person are Markdown already and stay as they are; what commands printed stands between fences
+//! The words of model and person are Markdown already and stay as they are; what commands printed is between fences
 //! that nothing in it can close.
 
 use crate::api::{SessionDetail, SessionOrigin, StoredMessage};
 use crate::transcript::{Message, Role};
 
-/// What stands above everything.
+/// The heading of the document.
 pub fn head(detail: &SessionDetail) -> String {
     let info = &detail.info;
     let title = info.title.split_whitespace().collect::<Vec<_>>().join(" ");

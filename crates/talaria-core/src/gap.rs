@@ -14,13 +14,13 @@ pub enum Extent {
     Steps,
 }
 
-/// A time in which nobody listened, and what is not known of it.
+/// A time in which no one listened, and what is not known of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gap {
     /// Since when, in milliseconds since 1970: the last thing that was recorded before.
     pub since: Option<u64>,
-    /// How many steps were found afterwards; they were told before this.
+    /// How many steps were found afterwards; they were reported before this.
     pub found: usize,
     /// Steps that had begun before and of which it is not known whether they have ended.
     pub open: Vec<ItemId>,
@@ -30,14 +30,14 @@ pub struct Gap {
     pub message: String,
 }
 
-/// Something that may have happened while nobody listened.
+/// Something that may have happened while no one listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// Pieces of text and of output; what completes later, or was found, has them whole.
     Pieces,
-    /// Whole steps: this Codex tells only messages afterwards, and its file did not say more.
+    /// Whole steps: this Codex reports only messages afterwards, and its file did not say more.
     Steps,
     /// The ends of the steps that are named.
     Ends,

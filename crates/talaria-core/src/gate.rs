@@ -1,7 +1,7 @@
 //! What is decided before a person is asked: what floor and rules (`talaria_guard::rules`) say about it, given where it
 //! would happen, and whether everything that passes them is accepted.
 //!
-//! Only commands, tools, patches, permissions and addresses can be decided here. What a person is asked to write, nobody
+//! Only commands, tools, patches, permissions and addresses can be decided here. What a person is asked to write, no one
 //! else can. An acceptance never rests on anything but a rule that says so, or the wish to accept everything that stays
 //! inside. Called by a turn for every request.
 

@@ -23,7 +23,7 @@ macro_rules! text_id {
                 Self(id.into())
             }
 
-            /// Gives the id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -55,7 +55,7 @@ macro_rules! text_id {
     };
 }
 
-/// Reads an id into shared text: it is cloned for every table that it stands in.
+/// Reads an id into shared text: it is cloned for every table that it is in.
 struct IdText;
 
 impl Visitor<'_> for IdText {

@@ -1,4 +1,4 @@
-//! What a person gives to a turn, independent of the runtime that will run it.
+//! The input of a turn from a person, independent of the runtime that will run it.
 
 use serde::{Deserialize, Serialize};
 

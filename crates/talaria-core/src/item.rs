@@ -15,15 +15,15 @@ mod parts;
 
 pub use compaction::{Compaction, CompactionCause};
 pub use parts::{
-    AgentState, Attachment, Author, CommandSource, FileAction, FileChange, Question, SearchAction, Status,
-    ToolResult,
+    AgentState, Attachment, Author, CommandSource, FileAction, FileChange, MessageQuestion, SearchAction,
+    Status, ToolResult,
 };
 
 /// One step of a turn.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Item {
-    /// Codex's name for it. Not always unique: 0.130 gives the beginning and the end of a review the same one.
+    /// Codex's name for it. Not always unique: in 0.130 the beginning and the end of a review have the same one.
     pub id: ItemId,
     /// What it is.
     #[serde(flatten)]
@@ -42,14 +42,14 @@ pub enum ItemBody {
         /// What was said besides text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
-        /// The id that the client gave it; 0.130 does not tell.
+        /// The id from the client; 0.130 does not report it.
         #[serde(skip_serializing_if = "Option::is_none")]
         client_id: Option<String>,
         /// Whose words they are. Codex reports everything that it got as input as a message of the user's.
         #[serde(default, skip_serializing_if = "Author::is_person")]
         author: Author,
     },
-    /// What a hook of the user's told the model.
+    /// What a hook of the user's sent the model.
     HookPrompt {
         /// The text.
         text: String,
@@ -62,9 +62,9 @@ pub enum ItemBody {
         phase: Option<String>,
         /// What it asks without waiting for an answer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        questions: Vec<Question>,
+        questions: Vec<MessageQuestion>,
     },
-    /// The model's thinking, as far as it is told.
+    /// The model's thinking, as far as it is reported.
     Reasoning {
         /// Summary paragraphs.
         summary: Vec<String>,
@@ -86,7 +86,7 @@ pub enum ItemBody {
         /// Whose it is.
         #[serde(default, skip_serializing_if = "CommandSource::is_agent")]
         source: CommandSource,
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// Its exit code, once it ended.
         exit_code: Option<i32>,
@@ -97,7 +97,7 @@ pub enum ItemBody {
     },
     /// A change of files.
     Patch {
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// The files.
         changes: Vec<FileChange>,
@@ -108,13 +108,13 @@ pub enum ItemBody {
         server: String,
         /// The tool.
         tool: String,
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// What it was called with.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
-        /// What it gave back.
+        /// What it returned.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
         /// How long it took.
@@ -129,7 +129,7 @@ pub enum ItemBody {
         namespace: Option<String>,
         /// The tool.
         tool: String,
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// What the tool itself said about its success.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,31 +138,31 @@ pub enum ItemBody {
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
-        /// What it gave back.
+        /// What it returned.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
-    /// What a function gave back, where Codex does not tell how it was called.
+    /// What a function returned, where Codex does not report how it was called.
     ToolOutput {
         /// The group that the function belongs to.
         #[serde(skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
         /// The function.
         tool: String,
-        /// What it gave back.
+        /// What it returned.
         result: ToolResult,
     },
     /// Work handed to other agents.
     Agents {
         /// What was asked for: spawn, wait, send, …
         action: String,
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// The threads of those agents.
         threads: Vec<ThreadId>,
-        /// What they were told.
+        /// What they got.
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
         /// The model that was asked for.
@@ -171,7 +171,7 @@ pub enum ItemBody {
         /// The effort that was asked for.
         #[serde(skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
-        /// How each agent stood, by thread.
+        /// The state of each agent, by thread.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         agents: Vec<AgentState>,
     },
@@ -183,7 +183,7 @@ pub enum ItemBody {
         thread: ThreadId,
         /// Its place among the agents.
         path: String,
-        /// Its model, where that is told.
+        /// Its model, where that is reported.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<String>,
         /// Its effort, likewise.
@@ -205,7 +205,7 @@ pub enum ItemBody {
     },
     /// The model made an image.
     ImageGeneration {
-        /// How it stands.
+        /// Its state.
         status: Status,
         /// What was drawn, in the words that were used in the end.
         prompt: Option<String>,
@@ -230,11 +230,11 @@ pub enum ItemBody {
         /// How long.
         duration_ms: u64,
     },
-    /// A call of a tool that Codex refused or could not carry out, and has no step for. What the model was told says so.
+    /// A call of a tool that Codex refused or could not carry out, and has no step for. What the model got says so.
     FailedCall {
         /// The tool, as the model called it.
         tool: String,
-        /// The first lines of what the model was told.
+        /// The first lines of what the model got.
         error: String,
     },
     /// The conversation was shortened.

@@ -3,7 +3,7 @@
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` names what was
 //! not observed, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
 //! the items of a turn into stored messages. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides derives.
-//! `subject` is what a person is asked to agree to, whoever asks: `bounds` says where it would happen, `gate` decides what
+//! `subject` is what a person is asked to agree to: `bounds` says where it would happen, `gate` decides what
 //! needs no person, `escrow` whether an answer that was never delivered still applies.
 //! `principal` and `access` say who calls and what they may do, `policy` how much is asked (`preferences` decides it from a client's wishes and the configuration), `admission` what a task may be
 //! started with, `notice` what a person is notified of and where.
@@ -12,7 +12,7 @@
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
-//! tool that Talaria brings into a turn, as data.
+//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations.
 
 pub mod access;
 pub mod admission;
@@ -33,6 +33,7 @@ pub mod ids;
 pub mod input;
 pub mod item;
 pub mod json_line;
+pub mod memory;
 pub mod model_choice;
 pub mod nearest;
 pub mod next_step;

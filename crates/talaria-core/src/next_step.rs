@@ -66,7 +66,7 @@ pub enum NextStep {
     ShowChanges { task: String },
     /// Apply what a task changed.
     ApplyTask { task: String },
-    /// Give a task its next turn.
+    /// Send a task its next turn.
     SendTask { task: String },
     /// Write to another file.
     WriteElsewhere,

@@ -1,7 +1,7 @@
-//! What is told to a person who is not looking: that a task has ended, or that a request waits.
+//! Notices to a person who is not looking: that a task has ended, or that a request waits.
 //!
 //! Owns the payload, where it can go (`Target`), how it reads as text, which addresses it may be sent to and when a
-//! failed attempt is repeated. Sends nothing: the engine's `notify` does. Whoever makes a notice has redacted it; what
+//! failed attempt is repeated. Sends nothing: the engine's `notify` does. The maker of a notice has redacted it; what
 //! leaves passes [`Notice::covered`] or a rendering all the same, because that is cheap and the mistake is not.
 
 mod address;
@@ -32,7 +32,7 @@ pub enum NoticeKind {
     Request,
 }
 
-/// One thing that is told: the JSON that programs and webhooks get.
+/// One notice: the JSON that programs and webhooks get.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
@@ -63,7 +63,7 @@ pub struct Notice {
     pub branch: Option<String>,
     /// What waits for an answer.
     #[serde(default)]
-    pub request: Option<Asked>,
+    pub request: Option<RequestNotice>,
     /// The command that shows more.
     pub look: String,
     /// The command that answers.
@@ -74,7 +74,7 @@ pub struct Notice {
     /// When the turn ended.
     #[serde(default)]
     pub completed_at: Option<Timestamp>,
-    /// May this have been told before? A sender that dies in the act cannot know.
+    /// May this have been reported before? A sender that dies in the act cannot know.
     #[serde(default)]
     pub repeat: bool,
     /// Which attempt this is, from 1.
@@ -85,7 +85,7 @@ pub struct Notice {
 /// A request that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Asked {
+pub struct RequestNotice {
     /// Its name, `req-…`.
     pub id: String,
     /// What kind of question.
@@ -99,8 +99,8 @@ pub struct Asked {
 
 /// A notice as it is kept until it is sent, with what only a sender on this machine needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
-    /// What is told.
+pub struct QueuedNotice {
+    /// The notice.
     #[serde(flatten)]
     pub notice: Notice,
     /// The terminal of the person who started the task, such as `/dev/pts/3`.
@@ -109,7 +109,7 @@ pub struct Kept {
 }
 
 impl Notice {
-    /// Gives the notice with every secret in its free texts masked.
+    /// Returns the notice with every secret in its free texts masked.
     #[must_use]
     pub fn covered(mut self) -> Self {
         let cover = |text: &mut String| {

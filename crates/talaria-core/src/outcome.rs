@@ -58,7 +58,7 @@ pub enum FailureCode {
     RateLimit,
     /// The plan's allowance is used up: wait longer, or buy more.
     UsageLimit,
-    /// Start afresh or compact.
+    /// Start again or compact.
     ContextWindow,
     /// The input does not fit; shorten it.
     InputTooLarge,
@@ -136,7 +136,7 @@ pub struct Report {
     pub text: Option<String>,
     /// What it cost.
     pub usage: Usage,
-    /// Requests declined because nobody could be asked or this build could not put them.
+    /// Requests declined because no one could be asked or this build could not put them.
     pub declined: u32,
     /// Sub-agents of this turn that had not ended when it was reported.
     pub children_running: usize,
@@ -145,13 +145,13 @@ pub struct Report {
     /// The same as data, for a face that says it in its own words. Older builds did not write it, and some hints are text alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_step: Option<NextStep>,
-    /// When the limit that stopped it begins anew, in seconds since 1970.
+    /// When the limit that stopped it resets, in seconds since 1970.
     pub retry_at: Option<i64>,
     /// The exit code that `talaria exec` ends with.
     pub exit: u8,
 }
 
-/// A report as JSON has it: the outcome is a word, and what belongs to it stands beside it.
+/// A report as JSON has it: the outcome is a word, and what belongs to it is beside it.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Written {

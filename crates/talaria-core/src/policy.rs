@@ -45,7 +45,7 @@ pub enum Mode {
     Auto,
     /// Nothing but reading without a person.
     ApprovalRequired,
-    /// No sandbox, and nobody is asked; floor and deny rules hold.
+    /// No sandbox, and no one is asked; floor and deny rules hold.
     #[serde(alias = "yolo")]
     Unrestricted,
 }
@@ -66,7 +66,7 @@ pub struct ModeSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answers {
-    /// A person, or whoever stands in for one.
+    /// A person, or a substitute for one.
     #[default]
     Person,
     /// Talaria accepts it, as [`Verdict::accept_all`](talaria_guard::rules::Verdict::accept_all) says.
@@ -76,7 +76,7 @@ pub enum Answers {
 /// When Talaria's own files are hidden from the sandbox of a conversation: `codex.hide_home`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HideHome {
-    /// Where that does not change what a person can accept, where the network is open, and where nobody is asked.
+    /// Where that does not change what a person can accept, where the network is open, and where no one is asked.
     #[default]
     Auto,
     /// Wherever Codex can do it.

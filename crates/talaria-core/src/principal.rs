@@ -1,4 +1,4 @@
-//! Who wants something of the engine: a person, somebody with a token, somebody in a chat, or a model that calls a tool.
+//! Who wants something of the engine: a person, someone with a token, someone in a chat, or a model that calls a tool.
 //!
 //! Owns how that is written: `person:ada`, `model:claude-code`. What each may do is decided by the engine. A model is not
 //! believed to be a person: its door (`talaria mcp`) says what it is.
@@ -17,7 +17,7 @@ const LONGEST: usize = 64;
 pub enum PrincipalKind {
     /// The person whose home it is, at a terminal.
     Person,
-    /// Whoever has a token of the API.
+    /// The holder of a token of the API.
     Token,
     /// A person in a chat.
     Chat,
@@ -47,7 +47,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Somebody of this kind. Of the name everything stays that can stand in one printed word, at most 64 characters.
+    /// Someone of this kind. Of the name everything stays that can be in one printed word, at most 64 characters.
     pub fn new(kind: PrincipalKind, name: &str) -> Self {
         let fits = |letter: &char| letter.is_alphanumeric() || "-_.@/+".contains(*letter);
         let name: String = name.trim().replace(' ', "-").chars().filter(fits).take(LONGEST).collect();
@@ -87,9 +87,9 @@ impl fmt::Display for Principal {
     }
 }
 
-/// A text that names nobody.
+/// A text that names no one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names nobody: write person:NAME, token:NAME, chat:NAME or model:NAME")]
+#[error("{0:?} is not a principal: write person:NAME, token:NAME, chat:NAME or model:NAME")]
 pub struct BadPrincipal(String);
 
 impl FromStr for Principal {
@@ -100,7 +100,7 @@ impl FromStr for Principal {
         let (word, name) = text.split_once(':').ok_or_else(bad)?;
         let kind = PrincipalKind::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(bad)?;
         let read = Self::new(kind, name);
-        // A name that would be changed could become somebody else's.
+        // A name that would be changed could become someone else's.
         if read.name == name { Ok(read) } else { Err(bad()) }
     }
 }

@@ -1,7 +1,7 @@
 //! JSON that is kept as it came, read back from inside a tagged value.
 //!
 //! serde cannot borrow raw text out of a tagged or flattened value, because it has read that value already to find the
-//! tag. Here it is written anew from what was read; only the order of keys and the spaces may differ.
+//! tag. Here it is written again from what was read; only the order of keys and the spaces may differ.
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Questions that Codex puts to a person, and the answers.
 //!
-//! `Ask` is what people are shown; the wire form of an answer is made in `reply`. What nobody can be asked is declined
-//! visibly, never left hanging. No name of a server, a tool or a command is trusted here: whoever accepts something has
-//! seen it. Made by `project`, answered through the turn machine.
+//! `Ask` is what people are shown; the wire form of an answer is made in `reply`. What no one can be asked is declined
+//! visibly, never left hanging. No name of a server, a tool or a command is trusted here: a person who accepts
+//! something has seen it. Made by `project`, answered through the turn machine.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ pub(crate) use compose::tests as samples;
 pub use compose::{Typed, Unfit, compose};
 pub use form::{Field, FieldKind, Form, FormOption};
 pub use label::{patch_summary, shell_words};
-pub use permissions::{FileAccess, PathAccess, Permissions, Place};
+pub use permissions::{FileAccess, PathAccess, PermissionPlace, Permissions};
 pub use question::{Question, QuestionOption};
 
 /// A question, as shown to people.
@@ -40,7 +40,7 @@ pub enum Ask {
         thread: ThreadId,
         /// The step it belongs to.
         item: ItemId,
-        /// Tells several questions about one step apart.
+        /// Distinguishes several questions about one step.
         approval: Option<String>,
         /// The command line.
         command: String,
@@ -65,7 +65,7 @@ pub enum Ask {
         thread: ThreadId,
         /// The step that runs the command.
         item: ItemId,
-        /// Tells several questions about one step apart.
+        /// Distinguishes several questions about one step.
         approval: Option<String>,
         /// What would be typed, as Codex writes it.
         command: String,
@@ -99,7 +99,7 @@ pub enum Ask {
         thread: ThreadId,
         /// The step it belongs to.
         item: ItemId,
-        /// The changes, from the step that announced them; `None` when Codex never told us what they are.
+        /// The changes, from the step that announced them; `None` when Codex never reported what they are.
         changes: Option<Vec<FileChange>>,
         /// Why.
         reason: Option<String>,
@@ -130,6 +130,18 @@ pub enum Ask {
         cwd: String,
         /// What accepting would grant, as long as the task exists.
         permissions: Permissions,
+    },
+    /// May the model read pages of a site, although the sandbox of the conversation has no network? Talaria asks this
+    /// itself, for its tool `talaria_web`.
+    WebPage {
+        /// The thread whose model wants to.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// What accepting would permit: the host, with its port if that is unusual.
+        site: String,
+        /// The page.
+        url: String,
     },
     /// What does the person say to the model's questions?
     Input {
@@ -164,7 +176,7 @@ pub enum Ask {
         message: String,
         /// What the tool does, in the server's words.
         description: Option<String>,
-        /// The arguments of the call, as JSON; `None` when Codex does not tell them.
+        /// The arguments of the call, as JSON; `None` when Codex does not report them.
         arguments: Option<String>,
         /// How long Codex can remember an acceptance.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -225,6 +237,7 @@ impl Ask {
             | Self::Network { thread, .. }
             | Self::Patch { thread, .. }
             | Self::Permissions { thread, .. }
+            | Self::WebPage { thread, .. }
             | Self::Input { thread, .. }
             | Self::Elicitation { thread, .. } => Some(thread),
             Self::Tool { thread, .. } | Self::Unsupported { thread, .. } => thread.as_ref(),
@@ -252,7 +265,7 @@ impl Ask {
             Self::Command { always, .. } => (true, always.is_some()),
             Self::Stdin { can_last, .. } => (*can_last, false),
             Self::Network { always, .. } => (true, always.is_some()),
-            Self::Patch { .. } | Self::Permissions { .. } => (true, false),
+            Self::Patch { .. } | Self::Permissions { .. } | Self::WebPage { .. } => (true, false),
             Self::Tool { persist, .. } => {
                 (persist.contains(&Persist::Session), persist.contains(&Persist::Always))
             }
@@ -276,7 +289,7 @@ pub enum Decision {
     AcceptForSession,
     /// Yes, and by a rule that Codex proposed it is not asked again anywhere.
     AcceptAlways,
-    /// No; the turn goes on.
+    /// No; the turn continues.
     Decline,
     /// No, and the turn ends.
     Cancel,
@@ -296,7 +309,7 @@ impl fmt::Display for Decision {
         f.write_str(match self {
             Self::Accept => "accepted",
             Self::AcceptForSession => "accepted for this session",
-            Self::AcceptAlways => "accepted for good",
+            Self::AcceptAlways => "always allowed",
             Self::Decline => "declined",
             Self::Cancel => "cancelled",
             Self::Void => "no longer open",
@@ -311,13 +324,13 @@ impl fmt::Display for Decision {
 pub enum Who {
     /// The person at the terminal.
     User,
-    /// Nobody was asked: there was no terminal, or an option says what to decide.
+    /// No one was asked: there was no terminal, or an option says what to decide.
     Nobody,
     /// The demo, which says so.
     Demo,
     /// The caller's deadline.
     Deadline,
-    /// Whoever ended the engine.
+    /// The caller that ended the engine.
     Stop,
     /// A model, where the user's policy lets it.
     Model,

@@ -54,7 +54,7 @@ impl Runtime {
 /// What a user wants: the value of `model.openai_runtime`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Choice {
+pub enum RuntimeChoice {
     /// The usual runtime of the build.
     #[default]
     Auto,
@@ -62,7 +62,7 @@ pub enum Choice {
     CodexAppServer,
 }
 
-impl Choice {
+impl RuntimeChoice {
     /// Every value that the file may have.
     pub const NAMES: [&'static str; 2] = ["auto", "codex_app_server"];
 
@@ -87,7 +87,7 @@ impl Choice {
     }
 }
 
-impl FromStr for Choice {
+impl FromStr for RuntimeChoice {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -101,7 +101,7 @@ impl FromStr for Choice {
 
 /// Who would run a conversation, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Verdict {
+pub struct RuntimeSelection {
     /// Who.
     pub runtime: Runtime,
     /// Why.
@@ -125,15 +125,22 @@ pub enum Because {
 /// Says who runs a conversation with this provider; none if the build has no runtime at all.
 ///
 /// Without a provider OpenAI is meant, as in Codex. Another provider never leaves Talaria's own loop where there is one.
-pub fn runtime_for(provider: Option<&str>, choice: Choice, build: &[Runtime]) -> Option<Verdict> {
-    let verdict = |runtime, because| build.contains(&runtime).then_some(Verdict { runtime, because });
+pub fn runtime_for(
+    provider: Option<&str>,
+    choice: RuntimeChoice,
+    build: &[Runtime],
+) -> Option<RuntimeSelection> {
+    let verdict =
+        |runtime, because| build.contains(&runtime).then_some(RuntimeSelection { runtime, because });
     if let [only] = build {
         return verdict(*only, Because::OnlyOne);
     }
     match choice {
-        Choice::CodexAppServer if is_rerouted(provider) => verdict(Runtime::CodexAppServer, Because::Asked),
-        Choice::CodexAppServer => verdict(Runtime::OwnLoop, Because::Provider),
-        Choice::Auto => verdict(Runtime::OwnLoop, Because::Usual),
+        RuntimeChoice::CodexAppServer if is_rerouted(provider) => {
+            verdict(Runtime::CodexAppServer, Because::Asked)
+        }
+        RuntimeChoice::CodexAppServer => verdict(Runtime::OwnLoop, Because::Provider),
+        RuntimeChoice::Auto => verdict(Runtime::OwnLoop, Because::Usual),
     }
 }
 
@@ -142,14 +149,14 @@ pub fn is_rerouted(provider: Option<&str>) -> bool {
     provider.is_none_or(|provider| REROUTED.iter().any(|known| provider.trim().eq_ignore_ascii_case(known)))
 }
 
-/// What is known when somebody asks about the runtime or wants another.
+/// What is known when someone asks about the runtime or wants another.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// What the file says; none if that cannot be used.
-    pub current: Option<Choice>,
+    pub current: Option<RuntimeChoice>,
     /// What is wanted; nothing for a look.
-    pub wanted: Option<Choice>,
-    /// Was a Codex found? Not known where nobody needs to.
+    pub wanted: Option<RuntimeChoice>,
+    /// Was a Codex found? Not known where no one needs to.
     pub codex: Option<bool>,
     /// The turns that run now.
     pub running: &'a [String],
@@ -157,37 +164,37 @@ pub struct Facts<'a> {
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum SwitchDecision {
     /// The state is shown.
     Report,
     /// It is so already.
-    Unchanged(Choice),
+    Unchanged(RuntimeChoice),
     /// Codex is missing.
     NoCodex,
     /// Turns run that would be split between two runtimes.
     TurnsRun,
     /// The file is changed.
-    Write(Choice),
+    Write(RuntimeChoice),
 }
 
-/// Must somebody look for Codex to decide this? Switching off needs none.
-pub fn needs_codex(current: Option<Choice>, wanted: Option<Choice>) -> bool {
-    wanted.is_none_or(|wanted| wanted == Choice::CodexAppServer && current != Some(wanted))
+/// Must someone look for Codex to decide this? Switching off needs none.
+pub fn needs_codex(current: Option<RuntimeChoice>, wanted: Option<RuntimeChoice>) -> bool {
+    wanted.is_none_or(|wanted| wanted == RuntimeChoice::CodexAppServer && current != Some(wanted))
 }
 
 /// Decides what becomes of a wish.
-pub fn decide(facts: Facts<'_>) -> Decision {
-    let Some(wanted) = facts.wanted else { return Decision::Report };
+pub fn decide(facts: Facts<'_>) -> SwitchDecision {
+    let Some(wanted) = facts.wanted else { return SwitchDecision::Report };
     if Some(wanted) == facts.current {
-        return Decision::Unchanged(wanted);
+        return SwitchDecision::Unchanged(wanted);
     }
-    if wanted == Choice::CodexAppServer && facts.codex != Some(true) {
-        return Decision::NoCodex;
+    if wanted == RuntimeChoice::CodexAppServer && facts.codex != Some(true) {
+        return SwitchDecision::NoCodex;
     }
-    if facts.running.is_empty() { Decision::Write(wanted) } else { Decision::TurnsRun }
+    if facts.running.is_empty() { SwitchDecision::Write(wanted) } else { SwitchDecision::TurnsRun }
 }
 
-/// Tools that Codex gives every model. It adds others by model and configuration, and does not say which.
+/// Tools that every model has in Codex. It adds others by model and configuration, and does not say which.
 pub const CODEX_TOOLS: [&str; 2] = ["exec_command", "apply_patch"];
 
 /// Tools of the reference's agent loop that live in that loop's own state: no Codex turn can reach them.
@@ -202,30 +209,30 @@ mod tests {
     #[test]
     fn words_are_taken_in_any_case() {
         for (typed, choice) in [
-            ("AUTO", Choice::Auto),
-            ("Off", Choice::Auto),
-            (" on ", Choice::CodexAppServer),
-            ("Codex_App_Server", Choice::CodexAppServer),
+            ("AUTO", RuntimeChoice::Auto),
+            ("Off", RuntimeChoice::Auto),
+            (" on ", RuntimeChoice::CodexAppServer),
+            ("Codex_App_Server", RuntimeChoice::CodexAppServer),
         ] {
-            assert_eq!(Choice::typed(typed), Ok(choice));
+            assert_eq!(RuntimeChoice::typed(typed), Ok(choice));
         }
-        let error = Choice::typed("codex").unwrap_err().to_string();
+        let error = RuntimeChoice::typed("codex").unwrap_err().to_string();
         assert_eq!(error, "\"codex\" is not known; allowed: auto, codex_app_server, on, off");
-        assert!("on".parse::<Choice>().is_err(), "the file has only its two values");
+        assert!("on".parse::<RuntimeChoice>().is_err(), "the file has only its two values");
     }
 
     #[test]
     fn this_build_runs_every_conversation_on_codex_because_it_has_nothing_else() {
-        let only = Some(Verdict { runtime: Runtime::CodexAppServer, because: Because::OnlyOne });
+        let only = Some(RuntimeSelection { runtime: Runtime::CodexAppServer, because: Because::OnlyOne });
         for provider in [None, Some("openai"), Some("anthropic")] {
-            for choice in [Choice::Auto, Choice::CodexAppServer] {
+            for choice in [RuntimeChoice::Auto, RuntimeChoice::CodexAppServer] {
                 assert_eq!(runtime_for(provider, choice, THIS_BUILD), only);
             }
         }
     }
 
-    fn choice() -> impl Strategy<Value = Choice> {
-        prop::sample::select(vec![Choice::Auto, Choice::CodexAppServer])
+    fn choice() -> impl Strategy<Value = RuntimeChoice> {
+        prop::sample::select(vec![RuntimeChoice::Auto, RuntimeChoice::CodexAppServer])
     }
 
     proptest! {
@@ -239,7 +246,7 @@ mod tests {
         ) {
             let verdict = runtime_for(Some(&provider), choice, &Runtime::ALL).unwrap();
             let is_openai = ["openai", "openai-codex"].contains(&provider.to_ascii_lowercase().as_str());
-            let expected = is_openai && choice == Choice::CodexAppServer;
+            let expected = is_openai && choice == RuntimeChoice::CodexAppServer;
             prop_assert_eq!(verdict.runtime == Runtime::CodexAppServer, expected);
         }
 
@@ -252,15 +259,15 @@ mod tests {
         ) {
             let decision = decide(Facts { current, wanted, codex, running: &running });
             let expected = match wanted {
-                None => Decision::Report,
-                Some(wanted) if Some(wanted) == current => Decision::Unchanged(wanted),
-                Some(Choice::CodexAppServer) if codex != Some(true) => Decision::NoCodex,
-                Some(_) if !running.is_empty() => Decision::TurnsRun,
-                Some(wanted) => Decision::Write(wanted),
+                None => SwitchDecision::Report,
+                Some(wanted) if Some(wanted) == current => SwitchDecision::Unchanged(wanted),
+                Some(RuntimeChoice::CodexAppServer) if codex != Some(true) => SwitchDecision::NoCodex,
+                Some(_) if !running.is_empty() => SwitchDecision::TurnsRun,
+                Some(wanted) => SwitchDecision::Write(wanted),
             };
             prop_assert_eq!(decision, expected);
             if !needs_codex(current, wanted) {
-                // Nobody looked: the answer must not depend on it.
+                // No one looked: the answer must not depend on it.
                 for seen in [None, Some(false), Some(true)] {
                     prop_assert_eq!(decide(Facts { current, wanted, codex: seen, running: &running }), decision);
                 }

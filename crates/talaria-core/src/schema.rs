@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// Stands for `T` in the schema of a type that flattens it.
+/// Takes the place of `T` in the schema of a type that flattens it.
 pub(crate) struct Referenced<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Referenced<T> {

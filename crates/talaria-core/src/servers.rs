@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use codex::CodexServer;
-pub use codex::Field;
-pub use given::Given;
+pub use codex::ServerField;
+pub use given::ValueSource;
 pub use given::reference;
 pub(crate) use names::is_header_name;
 pub use names::{is_server_name, is_variable_name, variable_for};
@@ -28,7 +28,7 @@ pub use translate::{Literals, Referred, Translated, translate};
 pub struct Server {
     /// Its name, which Codex puts into the names of the tools.
     pub name: String,
-    /// How it is reached; none if that could not be read, which `wrong` then tells.
+    /// How it is reached; none if that could not be read, which `wrong` then says.
     pub transport: Option<Transport>,
     /// How long a tool of it may take.
     pub timeout: Option<Duration>,
@@ -56,7 +56,7 @@ pub enum Transport {
         /// Its arguments.
         args: Vec<String>,
         /// Variables for it.
-        env: BTreeMap<String, Given>,
+        env: BTreeMap<String, ValueSource>,
         /// Where it is started.
         cwd: Option<String>,
     },
@@ -65,7 +65,7 @@ pub enum Transport {
         /// The address.
         url: String,
         /// Headers of every request.
-        headers: BTreeMap<String, Given>,
+        headers: BTreeMap<String, ValueSource>,
     },
 }
 
@@ -117,7 +117,7 @@ impl Server {
             Some(Transport::Stdio { env: given, .. } | Transport::Http { headers: given, .. }) => given,
             None => return BTreeSet::new(),
         };
-        given.values().filter_map(Given::variable).collect()
+        given.values().filter_map(ValueSource::variable).collect()
     }
 
     /// Puts `home` in the place of a leading `~` of the program and its directory; Codex knows no such sign.

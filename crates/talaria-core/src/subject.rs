@@ -1,7 +1,7 @@
 //! What a person is asked to agree to, in words that no runtime owns: a command, an address, files, a tool, wider
 //! permissions, or words.
 //!
-//! `gate` decides about it, `bounds` says where it would happen, `escrow` binds an answer to it. Whoever asks converts its
+//! `gate` decides about it, `bounds` says where it would happen, `escrow` binds an answer to it. The asker converts its
 //! own request into one; everything that a yes could carry out is in it.
 
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub struct CommandSubject<'a> {
 pub enum CommandUse<'a> {
     /// To run it.
     Run,
-    /// To give it input while it runs.
+    /// To send it input while it runs.
     Input,
     /// Something that this build does not know, by the asker's word.
     Other(&'a str),

@@ -1,7 +1,7 @@
-//! What can be wrong in a configuration file, as a person is told it.
+//! What can be wrong in a configuration file, in words for a person.
 //!
 //! Owns the wording frame (`line 3: key: message; hint`) and the way from a byte offset to line and column. The name
-//! of the file is not known here: whoever prints a problem puts it in front.
+//! of the file is not known here: the printer of a problem puts it in front.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub enum Severity {
 
 /// One thing that is wrong in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     /// The line, from 1.
     pub line: Option<usize>,
     /// The column in characters, from 1.
@@ -34,26 +34,26 @@ pub struct Problem {
     pub severity: Severity,
 }
 
-/// Reads a text as TOML, with everything that is needed to change it or to say where something stands.
-pub fn read(text: &str) -> Result<Document<&str>, Problem> {
-    Document::parse(text).map_err(|error| Problem::syntax(text, error.span(), error.message()))
+/// Reads a text as TOML, with everything that is needed to change it or to say where something is.
+pub fn read(text: &str) -> Result<Document<&str>, ConfigProblem> {
+    Document::parse(text).map_err(|error| ConfigProblem::syntax(text, error.span(), error.message()))
 }
 
-impl Problem {
-    /// Tells where and why a text is not TOML.
+impl ConfigProblem {
+    /// Reports where and why a text is not TOML.
     pub fn syntax(text: &str, span: Option<Range<usize>>, message: &str) -> Self {
         let (line, column) = position(text, span.map(|span| span.start));
         let message = message.trim_end().replace('\n', ", ");
         Self { line, column, key: None, message, hint: None, severity: Severity::Error }
     }
 
-    /// Tells whether the value cannot be used, as opposed to having no effect.
+    /// Returns whether the value cannot be used, as opposed to having no effect.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.line, self.column, &self.key) {
             (Some(line), Some(column), None) => write!(f, "line {line}, column {column}: ")?,
@@ -68,7 +68,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for ConfigProblem {}
 
 /// Counts line and column of a byte offset, both from 1; an offset past the end means the end.
 pub fn position(text: &str, offset: Option<usize>) -> (Option<usize>, Option<usize>) {

@@ -1,7 +1,7 @@
 //! A TOML text as it lies in a file, with what a parser forgets: the mark at its beginning and how each line ends.
 //!
 //! Owns lines, their ends and the splicing of pieces; every byte outside a piece stays. Knows nothing of keys and values:
-//! `edit` and whoever else changes a file of TOML says where.
+//! `edit`, or another caller that changes a file of TOML, says where.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub struct TomlText<'a> {
     text: &'a str,
 }
 
-/// One change: what stands in `range` becomes `new`.
+/// One change: what is in `range` becomes `new`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// What goes away; empty for an insertion.
@@ -33,7 +33,7 @@ impl<'a> TomlText<'a> {
         self.text
     }
 
-    /// Where the first line begins: behind the byte order mark, if there is one.
+    /// Where the first line begins: after the byte order mark, if there is one.
     pub fn start(&self) -> usize {
         if self.text.starts_with(BOM) { BOM.len() } else { 0 }
     }
@@ -79,7 +79,7 @@ impl<'a> TomlText<'a> {
         (line_start > self.start()).then(|| self.line_start(line_start - 1))
     }
 
-    /// Tells whether the last line has an end; a file without lines counts as whole.
+    /// Returns whether the last line has an end; a file without lines counts as whole.
     pub fn is_ended(&self) -> bool {
         self.text.len() == self.start() || self.text.ends_with('\n')
     }

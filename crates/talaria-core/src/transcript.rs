@@ -1,7 +1,7 @@
 //! What was said and done, as the messages that are kept: `{role, content, tool_calls, tool_call_id}`.
 //!
 //! `Projector` makes them from the completed items of one turn; `digest` shortens many of them to seed a fresh thread.
-//! Everything here is pure and deterministic: the same items give the same bytes. Nothing is redacted here; that
+//! Everything here is pure and deterministic: the same items make the same bytes. Nothing is redacted here; that
 //! happens where messages leave the process or are stored.
 //!
 //! | file | idea |
@@ -30,9 +30,9 @@ mod sorted_json;
 
 pub use cap::cap;
 pub use digest::digest;
-pub use echo::Sent;
+pub use echo::SentInput;
 pub use echo::has_same_words;
 pub use message::{CallKind, Function, Message, Role, Source, ToolCall};
 pub use note::failed_call;
 pub use patch::summary as patch_summary;
-pub use projector::{Limits, Projector, late_end, late_result};
+pub use projector::{ProjectionLimits, Projector, late_end, late_result};

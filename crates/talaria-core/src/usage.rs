@@ -16,6 +16,10 @@ pub struct Usage {
     pub reasoning: u64,
     /// Everything.
     pub total: u64,
+    /// More was spent than is known: Codex reported tokens while no engine was connected, or was gone before it could. The
+    /// figures are a lower bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 impl Usage {
@@ -27,10 +31,12 @@ impl Usage {
             output: self.output.saturating_add(more.output),
             reasoning: self.reasoning.saturating_add(more.reasoning),
             total: self.total.saturating_add(more.total),
+            partial: self.partial || more.partial,
         }
     }
 
-    /// What was spent between two running totals. A total that went down (a new thread) counts from zero.
+    /// Returns what was spent between two running totals. A total that went down (a new thread) counts from zero. The
+    /// result is as exact as the later total.
     pub fn since(self, earlier: Usage) -> Usage {
         if self.total < earlier.total {
             return self;
@@ -41,6 +47,7 @@ impl Usage {
             output: self.output.saturating_sub(earlier.output),
             reasoning: self.reasoning.saturating_sub(earlier.reasoning),
             total: self.total - earlier.total,
+            partial: self.partial,
         }
     }
 }
@@ -67,12 +74,12 @@ pub struct RateWindow {
     pub used_percent: f64,
     /// How long the window is.
     pub minutes: Option<u64>,
-    /// When it begins anew, in seconds since 1970.
+    /// When it resets, in seconds since 1970.
     pub resets_at: Option<i64>,
 }
 
 impl RateLimits {
-    /// When the limit that holds one up begins anew: the later one of the windows that are used up.
+    /// When the exhausted limit resets: the later one of the windows that are used up.
     pub fn resets_at(&self) -> Option<i64> {
         let full = |window: &&RateWindow| window.used_percent >= 100.0;
         let windows = [self.primary.as_ref(), self.secondary.as_ref()];

@@ -1,4 +1,4 @@
-//! Takes secrets out of events before anybody sees them or they are kept: every text in every event passes here.
+//! Takes secrets out of events before anyone sees them or they are kept: every text in every event passes here.
 //!
 //! Text that comes in pieces is redacted as a stream, one for each step: what may still become a secret is held back
 //! until it is decided, at the latest when the step ends. Ids, names, states, settings, numbers, working directories

@@ -22,9 +22,9 @@ pub static MESSAGE_IDS_SINCE: Version = Version::new(0, 136, 0);
 pub static TERMINAL_LIST_SINCE: Version = Version::new(0, 140, 0);
 /// The first version that is known to keep messages out of its log.
 pub static PRIVATE_SINCE: Version = Version::new(0, 166, 0);
-/// The first version that is known to tell which model and effort are in force.
+/// The first version that is known to report which model and effort are in force.
 pub static SETTINGS_TOLD_SINCE: Version = Version::new(0, 166, 0);
-/// The first version that wants to be told what a tool of ours is.
+/// The first version that wants a description of our tools.
 pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
 /// The first version that is known to take a permission profile for a thread.
 pub static PERMISSION_PROFILES_SINCE: Version = Version::new(0, 130, 0);
@@ -97,51 +97,51 @@ impl Version {
         named.or_else(|| output.lines().find_map(|line| line.trim().parse().ok()))
     }
 
-    /// Tells whether this Codex is driven over a unix socket, so that turns outlive the engine.
+    /// Returns whether this Codex is driven over a unix socket, so that turns outlive the engine.
     pub fn has_unix_socket(&self) -> bool {
         *self >= UNIX_SOCKET_SINCE
     }
 
-    /// Tells whether this Codex keeps our own id with what a person says and shows it when the thread is read.
+    /// Returns whether this Codex keeps our own id with what a person says and shows it when the thread is read.
     pub fn echoes_message_ids(&self) -> bool {
         *self >= MESSAGE_IDS_SINCE
     }
 
-    /// Tells whether this Codex lists the commands that run in the background, so that one of them can be ended.
+    /// Returns whether this Codex lists the commands that run in the background, so that one of them can be ended.
     pub fn lists_terminals(&self) -> bool {
         *self >= TERMINAL_LIST_SINCE
     }
 
-    /// Tells whether this Codex says by itself which model and effort are in force when they change. 0.130 does not, 0.166
-    /// does; of those between nobody knows.
+    /// Returns whether this Codex says by itself which model and effort are in force when they change. 0.130 does not,
+    /// 0.166 does; for the versions between, it is not known.
     pub fn tells_settings(&self) -> bool {
         *self >= SETTINGS_TOLD_SINCE
     }
 
-    /// Tells whether this Codex may write every message that it gets over its socket into its log. 0.130 does, 0.166 does
-    /// not; of those between nobody knows.
+    /// Returns whether this Codex may write every message that it gets over its socket into its log. 0.130 does, 0.166
+    /// does not; for the versions between, it is not known.
     pub fn logs_messages(&self) -> bool {
         *self < PRIVATE_SINCE
     }
 
-    /// Tells whether this Codex takes a permission profile for a thread. Tested on 0.130 and 0.166.
+    /// Returns whether this Codex takes a permission profile for a thread. Tested on 0.130 and 0.166.
     pub fn has_permission_profiles(&self) -> bool {
         *self >= PERMISSION_PROFILES_SINCE
     }
 
-    /// Tells whether a path that a thread may not read keeps this Codex from letting commands leave the sandbox: what a
+    /// Returns whether a path that a thread may not read keeps this Codex from letting commands leave the sandbox: what a
     /// person accepts then has no network, and what a rule of Codex allows stays inside. 0.166 does, 0.130 does not; the
     /// versions between by their source.
     pub fn keeps_denials(&self) -> bool {
         *self >= DENIALS_KEPT_SINCE
     }
 
-    /// Tells whether `codex sandbox` wants the name of the system as a further word, as in `codex sandbox linux`.
+    /// Returns whether `codex sandbox` wants the name of the system as a further word, as in `codex sandbox linux`.
     pub fn names_sandbox_system(&self) -> bool {
         *self < ONE_SANDBOX_COMMAND_SINCE
     }
 
-    /// Tells whether this Codex wants to be told what a tool of ours is.
+    /// Returns whether this Codex wants a description of our tools.
     pub fn types_tools(&self) -> bool {
         *self >= TYPED_TOOLS_SINCE
     }
@@ -200,7 +200,7 @@ impl PartialOrd for Version {
 /// Compares part by part; numbers by value and before words, so that alpha.10 follows alpha.9.
 fn compare_pre(left: &str, right: &str) -> Ordering {
     let parts = |text| str::split(text, '.').map(|part| (number(part).is_none(), number(part), part));
-    // The texts break the tie between equal values spelled differently, which Eq tells apart.
+    // The texts break the tie between equal values spelled differently, which Eq distinguishes.
     parts(left).cmp(parts(right)).then_with(|| left.cmp(right))
 }
 

@@ -1,8 +1,8 @@
 //! The engine of one home: it owns the store, the hosts and the sessions, and everything that people or programs want of
 //! them comes through here.
 //!
-//! Map: `run` runs turns, `journal` writes down what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
+//! `tools` are what models may call, `memory` is kept across conversations, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_core::access::{Identity, ProcessFacts};
-use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When as ApiWhen};
+use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When};
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
@@ -29,7 +29,7 @@ pub use talaria_store::{Inspection, OpenOptions};
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
-use talaria_codex::conversation::{Command, When};
+use talaria_codex::conversation::Command;
 use talaria_codex::identity::HomeRecord;
 use talaria_codex::pool::{HostPool, PoolLimits};
 use talaria_home::clock::now_ms;
@@ -38,6 +38,7 @@ use talaria_home::home::TalariaHome;
 mod access;
 mod journal;
 mod lifecycle;
+mod memory;
 mod outbox;
 mod queries;
 mod run;
@@ -48,21 +49,24 @@ mod tools;
 pub use lifecycle::leftovers;
 
 use journal::Shelf;
-pub use journal::feed::Line;
-pub use journal::follow::Follow;
+pub use journal::feed::EventLine;
+pub use journal::follow::JournalFollower;
 pub use lifecycle::imports::ImportPermit;
 pub use lifecycle::recovery::OpenError;
 pub use lifecycle::rest::is_at_rest;
+use memory::MemoryDesk;
 use run::actor::Actor;
 use run::desk::{Desk, Work};
 use run::input::Content;
 use run::resolve::Resolver;
 use run::rulebook::Rulebook;
 use run::servers::Servers;
-pub use run::shell::ShellRun;
+pub use run::shell::ShellExecution;
 pub use talaria_home::lock::{Holder, LockError, holder};
 pub(crate) use talaria_home::lock::{Lock, is_locked};
 use tasks::queue::Queue;
+use tools::WebReader;
+use tools::ledger::CallLedger;
 
 use access::caller;
 use journal::rows;
@@ -72,7 +76,7 @@ use run::opening;
 
 /// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
 const LEASE_MS: i64 = 60_000;
-/// How long a turn that was written down may take until it can be told something.
+/// How long a turn that was recorded may take until it accepts commands.
 const GETTING_READY: Duration = Duration::from_secs(10);
 
 /// The engine of one home, as one caller may use it. Clones are the same engine.
@@ -83,7 +87,7 @@ pub struct Engine {
     identity: Arc<Identity>,
 }
 
-/// What an engine is told when it starts.
+/// What an engine is configured with when it starts.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The version of Talaria.
@@ -108,7 +112,10 @@ struct Inner {
     hosts: HostPool,
     desk: Desk,
     servers: Servers,
+    calls: CallLedger,
+    web: WebReader,
     queue: Queue,
+    memory: MemoryDesk,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,
@@ -121,11 +128,11 @@ struct Inner {
     refusals: caller::Refusals,
     rulebook: Rulebook,
     resolver: Resolver,
-    /// Whoever is about to write down a turn holds a clone.
+    /// Callers that are about to record a turn hold a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
     phase: watch::Sender<Phase>,
-    /// The tasks of sessions and whoever follows one are to end.
+    /// The tasks of sessions and all followers are to end.
     ended: watch::Sender<bool>,
     /// Nothing of it is left.
     gone: watch::Sender<bool>,
@@ -147,14 +154,10 @@ impl Engine {
 
     /// Says something to the turn that runs, or for the next one.
     pub async fn say(&self, id: &str, say: Say) -> Result<Said, Problem> {
-        let when = match say.when {
-            ApiWhen::Now => When::Now,
-            ApiWhen::Next => When::Next,
-        };
-        self.pass_on(id, input::of(say.text, &say.images)?, when, None).await
+        self.pass_on(id, input::of(say.text, &say.images)?, say.when, None).await
     }
 
-    /// Gives words to the turn that runs, or for the next one, which may take so long.
+    /// Sends input to the running turn, or queues it for the next one, which may take this long.
     async fn pass_on(
         &self,
         id: &str,
@@ -176,9 +179,9 @@ impl Engine {
         Ok(Said { to_running_turn: took == When::Now })
     }
 
-    /// Asks the turn that runs to stop. Once it has, what waits for the next one is taken back and told
-    /// (`Event::Unqueued`), in one with the outcome: nobody who stops a conversation wants it to go on by itself. A turn
-    /// that had completed already is followed by what waits.
+    /// Asks the running turn to stop. Once it has, input that waits for the next one is taken back and reported
+    /// (`Event::Unqueued`) together with the outcome: a person who stops a conversation does not want it to continue. A
+    /// turn that had completed already is followed by what waits.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.find(id).await?;
         self.inner.ready(&session.id).await;
@@ -201,10 +204,16 @@ impl Engine {
     }
 
     /// Follows a conversation from a number on.
-    pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, Problem> {
+    pub async fn follow(&self, id: &str, after: i64) -> Result<JournalFollower, Problem> {
         let session = self.find(id).await?;
         let live = self.inner.desk.subscribe(&session.id);
-        Ok(Follow::new(self.inner.shelf.store.clone(), session.id, after, live, self.inner.ended.subscribe()))
+        Ok(JournalFollower::new(
+            self.inner.shelf.store.clone(),
+            session.id,
+            after,
+            live,
+            self.inner.ended.subscribe(),
+        ))
     }
 }
 
@@ -214,9 +223,9 @@ impl Inner {
         turns.map(|mut turns| turns.pop()).map_err(|error| views::problem(&error))
     }
 
-    /// Waits until a turn that was written down can be told something; its task may not have come round to it.
+    /// Waits until a turn that was recorded accepts commands; its task may not have begun with it.
     async fn ready(&self, session: &SessionId) {
-        // Only a store that does not answer holds it up for so long.
+        // Only a store that does not answer delays it for that long.
         let _ = tokio::time::timeout(GETTING_READY, self.desk.until_begun(session)).await;
     }
 
@@ -242,7 +251,7 @@ impl Inner {
         self.shelf.store.append(batch).await.map(drop)
     }
 
-    /// Gives work to the task of a session, which is started if it has none.
+    /// Queues work for the task of a session, and starts the task if there is none.
     fn give(self: &Arc<Self>, session: &SessionId, work: Work) {
         self.desk.give(session, work, |seat, inbox| {
             let actor = Actor::new(Arc::clone(self), session.clone(), seat, inbox);
@@ -250,7 +259,7 @@ impl Inner {
             self.tasks.spawn(async move {
                 tokio::select! {
                     () = actor.run() => {}
-                    // Whatever it was doing, the next engine goes on from the store.
+                    // Whatever it was doing, the next engine continues from the store.
                     _ = ended.wait_for(|ended| *ended) => {}
                 }
             });

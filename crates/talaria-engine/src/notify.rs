@@ -1,4 +1,4 @@
-//! Tells people who are not looking: sends notices to the desktop, a program, a webhook, ntfy or a mailbox.
+//! Notifies people who are not looking: sends notices to the desktop, a program, a webhook, ntfy or a mailbox.
 //!
 //! Owns the ways out and the loop that takes what is due from an outbox. What a notice says, where it may go and when
 //! an attempt is repeated are `talaria_core::notice`'s. Everything that leaves is redacted here once more; an error
@@ -15,7 +15,6 @@ mod ntfy;
 mod outbox;
 mod program;
 mod secret;
-mod tls;
 mod webhook;
 
 use std::ffi::OsString;
@@ -26,9 +25,9 @@ use futures_util::future::BoxFuture;
 use talaria_core::config::{NotReady, NotifyConfig};
 use talaria_core::notice::{Fault, Notice, RetryPolicy, Target, one_line};
 
-pub use deliverer::{Deliverer, Stopped};
+pub use deliverer::{Deliverer, DeliveryLeftovers};
 pub use outbox::{Outbox, OutboxError, Owed};
-pub use tls::Roots;
+pub use talaria_web::Roots;
 
 use http::Poster;
 use secret::Secrets;
@@ -47,7 +46,7 @@ pub trait Deliver: Send + Sync {
 pub struct Parcel {
     /// The name of what is owed, the same in every attempt.
     pub id: String,
-    /// What is told, with every secret masked.
+    /// The notice, with every secret masked.
     pub notice: Notice,
     /// The terminal of the person who started the task.
     pub tty: Option<PathBuf>,
@@ -95,7 +94,7 @@ impl From<NotReady> for NotifyError {
 
 /// How long things may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct SendTimeouts {
     /// Finding the address of a server and connecting to it.
     pub connect: Duration,
     /// One exchange with an HTTP server, connecting included.
@@ -110,7 +109,7 @@ pub struct Limits {
     pub stop: Duration,
 }
 
-impl Default for Limits {
+impl Default for SendTimeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(5),
@@ -132,7 +131,7 @@ pub struct Preview {
     pub subject: String,
     /// The text, or the JSON for targets that get JSON.
     pub content: String,
-    /// Why it could not be sent as the configuration stands.
+    /// Why it could not be sent with this configuration.
     pub missing: Option<NotReady>,
 }
 
@@ -140,7 +139,7 @@ pub struct Preview {
 #[derive(Debug)]
 pub struct Senders {
     config: NotifyConfig,
-    limits: Limits,
+    limits: SendTimeouts,
     secrets: Secrets,
     poster: Poster,
     roots: Roots,
@@ -152,14 +151,14 @@ impl Senders {
     pub fn new(config: NotifyConfig, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let environment: Vec<_> = environment.into_iter().collect();
         let secrets = Secrets::new(&environment);
-        let (limits, roots) = (Limits::default(), Roots::System);
+        let (limits, roots) = (SendTimeouts::default(), Roots::System);
         let poster = Poster::new(limits, roots.clone());
         Self { config, limits, secrets, poster, roots, environment }
     }
 
     /// Sets other limits.
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: SendTimeouts) -> Self {
         self.limits = limits;
         self.poster = Poster::new(limits, self.roots.clone());
         self
@@ -173,7 +172,7 @@ impl Senders {
         self
     }
 
-    /// Gives how often something is tried.
+    /// Returns how often an attempt is made.
     fn retry_policy(&self) -> RetryPolicy {
         self.config.attempts.map_or_else(RetryPolicy::default, RetryPolicy::new)
     }

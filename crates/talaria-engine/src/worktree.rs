@@ -14,7 +14,7 @@
 //! the sandbox. A sparse checkout is not followed: the worktree has every file. Submodules are not filled in.
 //!
 //! Left for the person to know: git run by hand *inside* a worktree reads what the task wrote there.
-//! [`Changes::altered`] names what it changed of git's own files.
+//! [`WorktreeChanges::altered`] names what it changed of git's own files.
 
 mod apply;
 mod changes;
@@ -33,29 +33,16 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use apply::Applied;
-pub use changes::{Changes, Commit, FileChange, FileStatus};
-pub use discard::{Discarded, Force};
+pub use apply::AppliedPatch;
+pub use changes::{ChangedFile, Commit, FileStatus, WorktreeChanges};
+pub use discard::{DiscardedWorktree, Force};
 pub use error::WorktreeError;
 pub use listing::known_files;
 pub use make::make;
+pub use talaria_core::api::Dirty;
 
 /// The folder of our branches.
 const FOLDER: &str = "talaria";
-
-/// What becomes of the user's uncommitted changes when a worktree is made. They are never touched where they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dirty {
-    /// If there are any, no worktree is made.
-    Refuse,
-    /// The task starts from the last commit and does not see them.
-    Leave,
-    /// They are a commit of their own, which the task starts from: what it does is told apart from what was there, and
-    /// fits the user's checkout afterwards. Files that are not ignored are copied, also new ones; what a submodule has
-    /// checked out is not.
-    Copy,
-}
 
 /// A worktree that was made for a task; kept with the task as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,7 +88,7 @@ impl Made {
         ]
     }
 
-    /// Gives the writable roots after making those that are missing: git removes an empty folder of branches, also one
+    /// Returns the writable roots after creating the missing ones: git removes an empty folder of branches, also one
     /// whose branches it packed. To be called before a thread is started or resumed.
     pub fn ready_roots(&self) -> Result<Vec<PathBuf>, WorktreeError> {
         let roots = self.writable_roots();
@@ -136,7 +123,7 @@ impl Made {
         let reference = self.reference();
         let format = "--format=%(refname) %(objectname) %(objecttype) %(symref)";
         let listed = git.text(&["for-each-ref", format, &reference]).await?;
-        // The pattern also stands for a folder of that name.
+        // The pattern also matches a folder of that name.
         let Some(line) = listed.lines().find(|line| line.split(' ').next() == Some(&reference)) else {
             return Ok(None);
         };

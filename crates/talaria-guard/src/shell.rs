@@ -108,9 +108,9 @@ pub enum CommandRole {
     Wrapper,
     /// No command: the redirects of a loop or group, or the values of a loop's variable.
     Frame,
-    /// Stands for commands that only the running shell will know.
+    /// Represents commands that only the running shell will know.
     Unknown,
-    /// Stands for code that its owner runs and this reader does not understand: `python3 -c`, `perl -e`, `make --eval`.
+    /// Represents code that its owner runs and this reader does not understand: `python3 -c`, `perl -e`, `make --eval`.
     Code,
 }
 

@@ -12,7 +12,7 @@ pub fn shorten(text: &str, most: usize) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line, with single spaces. Only so much of a long text is looked at.
+/// The same on one line, with single spaces. Of a long text only the beginning is looked at.
 pub fn shorten_line(text: &str, most: usize) -> String {
     let beginning = &text[..text.floor_char_boundary(most.saturating_mul(8))];
     let mut line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");

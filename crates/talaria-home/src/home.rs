@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use talaria_core::config::{self, Config, Parsed, Problem};
+use talaria_core::config::{self, Config, ConfigProblem, Parsed};
 use talaria_core::version::Version;
 
 /// Why the home or its configuration cannot be used.
@@ -54,7 +54,7 @@ pub enum HomeError {
         /// The file.
         path: PathBuf,
         /// Where and why.
-        problem: Box<Problem>,
+        problem: Box<ConfigProblem>,
     },
 }
 
@@ -146,6 +146,16 @@ impl TalariaHome {
         self.root.join("worktrees")
     }
 
+    /// The files that mirror the memory.
+    pub fn memories_dir(&self) -> PathBuf {
+        self.root.join("memories")
+    }
+
+    /// The persona: text that every conversation starts with, if the user wrote one.
+    pub fn persona_file(&self) -> PathBuf {
+        self.root.join("SOUL.md")
+    }
+
     /// What was taken over from other programs, so that it can be taken back.
     pub fn imports_dir(&self) -> PathBuf {
         self.root.join("imports")
@@ -186,7 +196,7 @@ impl TalariaHome {
     /// Reads the configuration; a missing file is the default one.
     ///
     /// The problems are those of single keys. Errors among them mean keys that were left unset.
-    pub fn load_config(&self) -> Result<(Config, Vec<Problem>), HomeError> {
+    pub fn load_config(&self) -> Result<(Config, Vec<ConfigProblem>), HomeError> {
         let path = self.config_file();
         let bytes = match read_regular(&path) {
             Ok(bytes) => bytes,

@@ -40,7 +40,7 @@ pub enum LockError {
 }
 
 impl Lock {
-    /// Takes the lock and writes down who has it. Does not wait.
+    /// Takes the lock and records who has it. Does not wait.
     pub fn take(path: &Path, holder: &Holder) -> Result<Self, LockError> {
         let failed = |cause| LockError::File { path: path.to_owned(), cause };
         let open = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(path);

@@ -68,7 +68,7 @@ impl DatabaseError {
         match self {
             Self::NotThere { program, .. } | Self::Foreign { program, .. } => match program {
                 SourceProgram::Bridge => {
-                    "give the path of the old `codex_bridge.db`; as a rule it is in ~/.hermes"
+                    "pass the path of the old `codex_bridge.db`; as a rule it is in ~/.hermes"
                 }
                 SourceProgram::Hermes => {
                     "name the home of Hermes with --home; its conversations are in state.db there"

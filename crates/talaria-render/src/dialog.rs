@@ -37,7 +37,7 @@ pub enum Step {
 
 /// What came of a line.
 #[derive(Debug)]
-pub enum Next {
+pub enum DialogResult {
     /// The person is asked again, or the next thing.
     Ask,
     /// That is the answer.
@@ -45,7 +45,7 @@ pub enum Next {
 }
 
 impl Dialog {
-    /// Begins. The model's questions need no word before them; a form does, since it goes to somebody else.
+    /// Begins. The model's questions need no word before them; a form does, since it goes to another party.
     pub fn new(ask: Ask) -> Self {
         let step = if matches!(ask, Ask::Input { .. }) { Step::Question(0) } else { Step::Choice };
         let (answers, values) = (BTreeMap::new(), BTreeMap::new());
@@ -95,12 +95,12 @@ impl Dialog {
     }
 
     /// Takes a line, without its end.
-    pub fn take(&mut self, line: &str) -> Next {
+    pub fn take(&mut self, line: &str) -> DialogResult {
         self.problem = None;
         match self.step {
             Step::Choice => self.take_choice(line),
             Step::Reason if line.trim().is_empty() => self.go(Step::Choice),
-            Step::Reason => Next::Answer(Answer::decline_because(line.trim())),
+            Step::Reason => DialogResult::Answer(Answer::decline_because(line.trim())),
             Step::Question(at) => self.take_question(at, line),
             Step::Other(at) if line.trim().is_empty() => self.go(Step::Question(at)),
             Step::Other(at) => self.take_text(at, line),
@@ -114,17 +114,17 @@ impl Dialog {
         self.go(Step::Choice);
     }
 
-    fn go(&mut self, step: Step) -> Next {
+    fn go(&mut self, step: Step) -> DialogResult {
         self.step = step;
         self.count += 1;
-        Next::Ask
+        DialogResult::Ask
     }
 
-    fn take_choice(&mut self, line: &str) -> Next {
-        let Some(key) = Key::read(line) else { return Next::Ask };
+    fn take_choice(&mut self, line: &str) -> DialogResult {
+        let Some(key) = Key::read(line) else { return DialogResult::Ask };
         let decision = match key {
             Key::Decide(decision) if self.ask.choices().contains(&decision) => decision,
-            Key::Decide(_) => return Next::Ask,
+            Key::Decide(_) => return DialogResult::Ask,
             Key::Why => return self.go(Step::Reason),
         };
         match (&self.ask, decision) {
@@ -138,36 +138,36 @@ impl Dialog {
                 self.values.clear();
                 self.go(Step::Field(0))
             }
-            _ => Next::Answer(decision.into()),
+            _ => DialogResult::Answer(decision.into()),
         }
     }
 
-    fn take_question(&mut self, at: usize, line: &str) -> Next {
+    fn take_question(&mut self, at: usize, line: &str) -> DialogResult {
         let Some(question) = self.question() else { return self.go(Step::Choice) };
         if question.options.is_empty() {
             return if line.trim().is_empty() { self.go(Step::Choice) } else { self.take_text(at, line) };
         }
         match line.trim() {
-            "n" => return Next::Answer(Decision::Decline.into()),
-            "x" => return Next::Answer(Decision::Cancel.into()),
+            "n" => return DialogResult::Answer(Decision::Decline.into()),
+            "x" => return DialogResult::Answer(Decision::Cancel.into()),
             "r" => return self.go(Step::Reason),
             "o" if question.other => return self.go(Step::Other(at)),
             _ => {}
         }
         match question.option(line).map(|option| question.given(option.label.clone())) {
             Some(given) => self.answered(at, given),
-            None => Next::Ask,
+            None => DialogResult::Ask,
         }
     }
 
     /// A secret may begin or end with a space.
-    fn take_text(&mut self, at: usize, line: &str) -> Next {
+    fn take_text(&mut self, at: usize, line: &str) -> DialogResult {
         let Some(question) = self.question() else { return self.go(Step::Choice) };
         let given = question.given(if question.secret { line } else { line.trim() });
         self.answered(at, given)
     }
 
-    fn answered(&mut self, at: usize, given: Given) -> Next {
+    fn answered(&mut self, at: usize, given: Given) -> DialogResult {
         let Ask::Input { questions, .. } = &self.ask else { return self.go(Step::Choice) };
         if let Some(question) = questions.get(at) {
             self.answers.insert(question.id.clone(), vec![given]);
@@ -175,10 +175,10 @@ impl Dialog {
         if at + 1 < questions.len() {
             return self.go(Step::Question(at + 1));
         }
-        Next::Answer(Answer::with(Content::Answers(std::mem::take(&mut self.answers))))
+        DialogResult::Answer(Answer::with(Content::Answers(std::mem::take(&mut self.answers))))
     }
 
-    fn take_field(&mut self, at: usize, line: &str) -> Next {
+    fn take_field(&mut self, at: usize, line: &str) -> DialogResult {
         let Some(field) = self.field() else { return self.go(Step::Choice) };
         match field.read(line) {
             Ok(given) => {
@@ -189,14 +189,14 @@ impl Dialog {
             Err(_) if line.trim().is_empty() => return self.go(Step::Choice),
             Err(problem) => {
                 self.problem = Some(problem);
-                return Next::Ask;
+                return DialogResult::Ask;
             }
         }
         self.step = Step::Field(at + 1);
         if self.field().is_some() {
             return self.go(self.step);
         }
-        Next::Answer(Answer::with(Content::Form(std::mem::take(&mut self.values))))
+        DialogResult::Answer(Answer::with(Content::Form(std::mem::take(&mut self.values))))
     }
 }
 

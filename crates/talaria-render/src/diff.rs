@@ -22,7 +22,7 @@ const INDENT_COLUMNS: usize = 3;
 pub enum Amount {
     /// Everything, since a person is about to approve it.
     All,
-    /// So many lines, then how many are missing.
+    /// This many lines, then how many are missing.
     Lines(usize),
     /// The same, and the key that shows the rest.
     Folded(usize),

@@ -176,7 +176,7 @@ fn limit(width: usize) -> usize {
     width.saturating_sub(1).max(20)
 }
 
-/// How many bytes of the text fit into so many columns.
+/// How many bytes of the text fit into this many columns.
 fn fitting(text: &str, columns: usize) -> usize {
     let mut used = 0;
     let over = text.char_indices().find(|(_, c)| {

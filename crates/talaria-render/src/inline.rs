@@ -33,7 +33,7 @@ fn plain(text: &str, style: Style) -> StyledSpan {
     StyledSpan { text: sanitize(text).replace('\n', " "), style }
 }
 
-/// Gives `None` where the parser sees more than a paragraph: block marks were dealt with before, so it is text.
+/// Returns `None` where the parser sees more than a paragraph: block marks were dealt with before, so it is text.
 fn marked(core: &str, base: Style) -> Option<Vec<StyledSpan>> {
     if !core.bytes().any(|byte| b"*_`[~<\\&!".contains(&byte)) {
         return None;

@@ -77,7 +77,7 @@ pub use styled::{StyledLine, StyledSpan, StyledText};
 pub use talaria_guard::plain::one_line as plain_line;
 /// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
 pub use talaria_guard::plain::sanitize as plain;
-pub use terminal::{HELD_NOTICE, Terminal};
+pub use terminal::{HELD_NOTICE, TerminalRenderer};
 /// How long something took, in milliseconds, in short; what a request is about.
 pub use tool_line::{about, elapsed, unwrapped};
 

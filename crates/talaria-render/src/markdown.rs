@@ -2,7 +2,7 @@
 //!
 //! What is certain is written for good: a word as soon as no later mark can change its look, a table at its end. The
 //! rest is a draft, which `canvas` shows and takes back. Every decision is taken character by character, so that any
-//! chunking of the same text gives the same output.
+//! chunking of the same text produces the same output.
 
 use super::block::{self, Block, Extent, Fence};
 use super::flow::Flow;
@@ -41,7 +41,7 @@ pub struct Markdown {
     /// The language of the block of code.
     language: String,
     is_code_begun: bool,
-    /// The lines of code that were written, for whoever wants to give them another look.
+    /// The lines of code that were written, for the highlighter.
     code: Option<Vec<CodeLine>>,
 }
 

@@ -16,12 +16,12 @@ use super::{step_note, tool_line};
 /// From how many percent on a limit is worth a line.
 const NEARLY_FULL: f64 = 80.0;
 
-/// So many bytes of input that was taken back are told.
+/// At most this many bytes of withdrawn input are shown.
 const TAKEN_BACK: usize = 400;
 
 /// One line of news.
 #[derive(Debug, PartialEq, Eq)]
-pub enum News {
+pub enum NewsLine {
     /// It stands back.
     Aside(String),
     /// It is worth a look.
@@ -29,17 +29,15 @@ pub enum News {
 }
 
 /// The news in an event, if it is one that gets a line of its own.
-pub fn news(event: &Event, paint: Paint) -> Option<News> {
-    use News::{Aside, Warning};
+pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
+    use NewsLine::{Aside, Warning};
     Some(match event {
         Event::ToolProgress { message, .. } => Aside(message.clone()),
-        Event::Retrying { message } => {
-            Warning(format!("{} Codex tries again: {message}", paint.sign("↻", "!")))
-        }
+        Event::Retrying { message } => Warning(format!("{} Codex retries: {message}", paint.sign("↻", "!"))),
         Event::Warning { message } => Warning(format!("warning: {message}")),
         Event::Interrupting { by } => Warning(stopping(*by, paint)),
         Event::Corrupt { reason, bytes } => {
-            Warning(format!("warning: Codex sent {bytes} bytes that are no message: {reason}"))
+            Warning(format!("warning: Codex sent {bytes} bytes that are not a message: {reason}"))
         }
         Event::Compacted => Aside("the conversation was shortened".to_owned()),
         Event::ModelRerouted { from, to, reason } => {
@@ -53,17 +51,18 @@ pub fn news(event: &Event, paint: Paint) -> Option<News> {
         }
         Event::ChildrenRunning { count: 0 } => return None,
         Event::ChildrenRunning { count: 1 } => {
-            Aside("when the turn ended, 1 sub-agent was still at work".to_owned())
+            Aside("when the turn ended, 1 sub-agent was still running".to_owned())
         }
         Event::ChildrenRunning { count } => {
-            Aside(format!("when the turn ended, {count} sub-agents were still at work"))
+            Aside(format!("when the turn ended, {count} sub-agents were still running"))
         }
         Event::Quiet { seconds, open_items } => Warning(quiet_line(*seconds, open_items.len())),
         Event::Escalated { action: Escalation::HostEnded } => {
             Warning("Codex did not stop in time, so its process was ended".to_owned())
         }
         Event::Escalated { action: Escalation::Abandoned } => Warning(
-            "Codex did not stop in time; other turns run there, so only this one was given up".to_owned(),
+            "Codex did not stop in time; its process runs other turns, so only this one was abandoned"
+                .to_owned(),
         ),
         Event::BackgroundStarted(command) => Aside(format!(
             "still running in the background ({}; stop it with `talaria ps stop {}`): {}",
@@ -80,7 +79,7 @@ pub fn news(event: &Event, paint: Paint) -> Option<News> {
         Event::HostReplaced { message } => Warning(message.clone()),
         Event::Gap(gap) => Warning(gap.message.clone()),
         Event::DeliveryUnknown { id } => Warning(format!(
-            "Codex was lost before it confirmed the answer to {id}; whether it had it is not known"
+            "Codex was lost before it confirmed the answer to {id}; it may or may not have received it"
         )),
         // Whether the turn has read it is not said: it may have shown it before Codex confirmed it.
         Event::Steered { .. } => Aside("sent to the running turn".to_owned()),
@@ -119,16 +118,16 @@ fn taken_back(inputs: &[QueuedInput], was_sent: bool) -> String {
 
 /// What is said about something that this build does not know. Only a request matters to everybody: Codex wanted an
 /// answer, and the host has refused it.
-pub fn unknown(method: &str, raw: &str) -> News {
+pub fn unknown(method: &str, raw: &str) -> NewsLine {
     #[derive(Deserialize)]
     struct Envelope {
         id: Option<IgnoredAny>,
     }
     match serde_json::from_str::<Envelope>(raw).is_ok_and(|envelope| envelope.id.is_some()) {
-        true => News::Warning(format!(
-            "Codex asked something this version does not know, and was refused: {method}"
+        true => NewsLine::Warning(format!(
+            "Codex sent a request that this version does not know, and was refused: {method}"
         )),
-        false => News::Aside(format!("Codex sent something this version does not know: {method}")),
+        false => NewsLine::Aside(format!("Codex sent a message that this version does not know: {method}")),
     }
 }
 
@@ -142,7 +141,7 @@ pub fn agent(thread: &ThreadId) -> String {
 /// How a sub-agent stands.
 pub fn phase_word(phase: AgentPhase) -> &'static str {
     match phase {
-        AgentPhase::Running => "is at work",
+        AgentPhase::Running => "is working",
         AgentPhase::Completed => "is done",
         AgentPhase::Failed => "failed",
         AgentPhase::Interrupted => "was stopped",
@@ -161,10 +160,10 @@ fn quiet_line(seconds: u64, open: usize) -> String {
     let silence = tool_line::elapsed(seconds.saturating_mul(1000));
     let busy = match open {
         0 => "Codex is running".to_owned(),
-        1 => "1 step is under way".to_owned(),
-        count => format!("{count} steps are under way"),
+        1 => "1 step is running".to_owned(),
+        count => format!("{count} steps are running"),
     };
-    format!("nothing heard for {silence}; {busy}")
+    format!("no message for {silence}; {busy}")
 }
 
 fn limits_line(limits: &RateLimits) -> Option<String> {
@@ -178,7 +177,7 @@ fn limits_line(limits: &RateLimits) -> Option<String> {
         .filter_map(|(name, window)| Some((name, window.as_ref().filter(full)?)))
         .max_by(|a, b| a.1.used_percent.total_cmp(&b.1.used_percent))?;
     let length = window.minutes.map(|minutes| format!(" of {}", window_length(minutes))).unwrap_or_default();
-    Some(format!("{:.0} % of the account's {name} limit{length} are used", window.used_percent))
+    Some(format!("{:.0} % of the account's {name} limit{length} is used", window.used_percent))
 }
 
 fn window_length(minutes: u64) -> String {
@@ -199,8 +198,8 @@ mod tests {
 
     fn told(event: &Event) -> String {
         match news(event, Paint::new(sample::PIPE)) {
-            Some(News::Aside(text)) => format!("  {text}\n"),
-            Some(News::Warning(text)) => format!("! {text}\n"),
+            Some(NewsLine::Aside(text)) => format!("  {text}\n"),
+            Some(NewsLine::Warning(text)) => format!("! {text}\n"),
             None => "nothing\n".to_owned(),
         }
     }
@@ -225,9 +224,9 @@ mod tests {
             open_items: (0..open).map(|n| ItemId::new(n.to_string())).collect(),
         };
         expect![[r#"
-            ! nothing heard for 2m 00s; Codex is running
-            ! nothing heard for 1h 00m; 1 step is under way
-            ! nothing heard for 1h 00m; 2 steps are under way
+            ! no message for 2m 00s; Codex is running
+            ! no message for 1h 00m; 1 step is running
+            ! no message for 1h 00m; 2 steps are running
         "#]]
         .assert_eq(&[quiet(120, 0), quiet(3600, 1), quiet(3601, 2)].iter().map(told).collect::<String>());
     }
@@ -242,7 +241,7 @@ mod tests {
             stopping(Who::Model),
         ];
         expect![[r#"
-            ! Codex was lost before it confirmed the answer to req-1; whether it had it is not known
+            ! Codex was lost before it confirmed the answer to req-1; it may or may not have received it
             ! stopping …
             ! stopping … (`talaria stop`)
             ! stopping … (a model asked for it)
@@ -255,7 +254,7 @@ mod tests {
         let events = [limits(40.0, None), limits(80.0, None), limits(100.0, Some("rate_limit_reached"))];
         expect![[r#"
             nothing
-            ! 80 % of the account's short limit of 5 hours are used
+            ! 80 % of the account's short limit of 5 hours is used
             ! the account's limit is reached (rate_limit_reached)
         "#]]
         .assert_eq(&events.iter().map(told).collect::<String>());
@@ -271,9 +270,9 @@ mod tests {
             Event::ChildrenRunning { count: 0 },
         ];
         expect![[r#"
-              agent abcdef is at work
+              agent abcdef is working
               agent é failed
-              when the turn ended, 2 sub-agents were still at work
+              when the turn ended, 2 sub-agents were still running
             nothing
         "#]]
         .assert_eq(&events.iter().map(told).collect::<String>());

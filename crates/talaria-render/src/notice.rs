@@ -132,8 +132,8 @@ pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec
             );
         }
         Outcome::Interrupted { by: Who::Deadline } => lines.extend([
-            error("the turn ran out of time and was stopped"),
-            hint("give it longer: --timeout, for a task --deadline, in the chat codex.turn_timeout"),
+            error("the turn timed out and was stopped"),
+            hint("allow more time with --timeout (a task: --deadline; the chat: codex.turn_timeout)"),
         ]),
         Outcome::Interrupted { by } => lines.push(warn(&format!("interrupted by {by}"))),
         Outcome::Lost { why } => lines.extend([
@@ -153,7 +153,7 @@ pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec
         };
         lines.push(warn(&format!("{what} without asking a person")));
         lines.push(hint(
-            "each says why where it was declined; with --approve wait, what no rule decides stays open for you",
+            "the reason is shown with each one; with --approve wait, requests that no rule decides stay open for you",
         ));
     }
     lines
@@ -169,12 +169,18 @@ fn labelled(label: &str, text: &str, width: Option<usize>, paint: Paint) -> Styl
     StyledText::join(lines)
 }
 
-/// What was spent, in a few words.
+/// What was spent, in a few words. Nothing counted is not "0": Codex did not report it, or no engine was there to hear it.
 pub fn tokens(usage: Usage) -> String {
+    match (usage.total, usage.partial) {
+        (0, true) => return "unknown".to_owned(),
+        (0, false) => return "not reported".to_owned(),
+        _ => {}
+    }
+    let at_least = if usage.partial { "at least " } else { "" };
     let cached = if usage.cached > 0 { format!(" ({} cached)", short(usage.cached)) } else { String::new() };
     let reasoning =
         if usage.reasoning > 0 { format!(" ({} reasoning)", short(usage.reasoning)) } else { String::new() };
-    format!("{} in{cached}, {} out{reasoning}", short(usage.input), short(usage.output))
+    format!("{at_least}{} in{cached}, {} out{reasoning}", short(usage.input), short(usage.output))
 }
 
 /// A time in seconds since 1970, as people write it, in UTC: a log may be read elsewhere.
@@ -244,9 +250,18 @@ mod tests {
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s
             --
             2 requests were declined without asking a person
-            hint: each says why where it was declined; with --approve wait, what no rule decides stays open for you
+            hint: the reason is shown with each one; with --approve wait, requests that no rule decides stay open for you
             tokens: 9.6k in (4.8k cached), 12 out, 3.2s"#]]
         .assert_eq(&ends.iter().map(told).collect::<Vec<_>>().join("\n--\n"));
+    }
+
+    #[test]
+    fn tokens_that_were_not_counted_are_not_shown_as_none() {
+        let none = Usage::default();
+        let some = Usage { input: 9600, output: 12, total: 9612, ..none };
+        let partial = |usage: Usage| Usage { partial: true, ..usage };
+        let shown = [none, partial(none), some, partial(some)].map(tokens);
+        assert_eq!(shown, ["not reported", "unknown", "9.6k in, 12 out", "at least 9.6k in, 12 out"]);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::style::Style;
 use super::styled::StyledText;
 use crate::dialog::{Dialog, Step};
 
-const STOP: (&str, &str) = ("x", "no, and stop the turn");
-const DECLINE: (&str, &str) = ("n", "no, go on");
+const STOP: (&str, &str) = ("x", "no, stop the turn");
+const DECLINE: (&str, &str) = ("n", "no, continue");
 const WHY: (&str, &str) = ("r", "no, and say why");
 
 /// What is wanted next, as it stands before the cursor.
@@ -22,10 +22,10 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
         paint.push(&mut out, Style::DIM, &format!("  {problem}"));
         out.end_line();
     }
-    let unseen = if dialog.is_secret() { ", which is not shown" } else { "" };
+    let unseen = if dialog.is_secret() { ", not shown" } else { "" };
     match dialog.step() {
         Step::Choice => out.append(keys(&choices(dialog.ask()), paint, width)),
-        Step::Reason => out.push_plain("why not, in a line for the model (an empty line goes back): "),
+        Step::Reason => out.push_plain("tell Codex why (empty line: back): "),
         Step::Question(_) | Step::Other(_) => {
             let Some(question) = dialog.question() else { return out };
             // Of several questions, the one that is meant stands right above the cursor.
@@ -41,18 +41,18 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
                     choices.extend([DECLINE, WHY, STOP]);
                     out.append(keys(&choices, paint, width));
                 }
-                _ => out.push_plain(&format!("your answer{unseen} (an empty line goes back): ")),
+                _ => out.push_plain(&format!("your answer{unseen} (empty line: back): ")),
             }
         }
         Step::Field(_) => {
             let Some(field) = dialog.field() else { return out };
             out.append(quoted(&field_text(field), paint, width));
             let empty = match (&field.default, field.required) {
-                (Some(_), _) => "keeps the default",
-                (None, true) => "goes back",
-                (None, false) => "leaves it out",
+                (Some(_), _) => "default",
+                (None, true) => "back",
+                (None, false) => "skip",
             };
-            out.push_plain(&format!("your entry{unseen} (an empty line {empty}): "));
+            out.push_plain(&format!("your entry{unseen} (empty line: {empty}): "));
         }
     }
     out
@@ -74,7 +74,7 @@ fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
         Decision::Accept => vec![("y", yes)],
         Decision::AcceptForSession => vec![("s", "yes, for this session")],
         Decision::AcceptAlways => vec![("a", "yes, always")],
-        Decision::Decline if is_power => vec![("n", "no, it does not begin"), WHY],
+        Decision::Decline if is_power => vec![("n", "no, do not start it"), WHY],
         Decision::Decline => vec![DECLINE, WHY],
         // No turn runs that could be stopped.
         Decision::Cancel if is_power => Vec::new(),

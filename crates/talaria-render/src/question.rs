@@ -22,30 +22,31 @@ pub(crate) use form::{field_text, question_text};
 /// Where an accepted tool runs: the sandbox holds commands of Codex, not the servers that it talks to.
 const TOOL_NOTE: &str = "tools of MCP servers run outside the sandbox: if you accept, this one may do whatever its \
                          server can";
-const COMMAND_ALWAYS: &str = "[a] allows, in every conversation, all commands that begin with:";
-const SAME_ALWAYS: &str =
-    "[a] allows, in every conversation, this exact command and whatever is added behind it";
+const COMMAND_ALWAYS: &str = "[a] allows commands that start with this, in every conversation:";
+const SAME_ALWAYS: &str = "[a] allows commands that start like this, in every conversation";
 const TOOL_ALWAYS: &str = "[a] allows this tool, with any arguments, in every conversation: Codex writes it into its \
                            config.toml";
 /// What input does is up to the command that reads it.
-const TASK_POWER_NOTE: &str = "the task begins when you accept, and has this as long as it exists; if you decline, it ends \
-                               without having begun";
-const STDIN_NOTE: &str = "what this does is up to the running command: if that runs outside the sandbox, with all your \
-                          rights";
+const TASK_POWER_NOTE: &str =
+    "the task starts when you accept, and keeps this as long as it exists; if you decline, it never starts";
+const STDIN_NOTE: &str =
+    "the running command decides what this does; if it runs outside the sandbox, it has all your rights";
 const NETWORK_NOTE: &str = "if you accept, the command can send anything it can read to this host";
-const FORM_NOTE: &str = "what you type goes to this server, and what it does with it is not known";
-const URL_NOTE: &str = "Talaria does not open it: look at the host before you do";
-const FREE_NOTE: &str = "the model goes on without an answer if you give none";
+const WEB_NOTE: &str = "the sandbox of this conversation has no network; the address itself is sent to this site, and [s] permits \
+                        all its pages in this conversation";
+const FORM_NOTE: &str = "your input goes to this server; Talaria cannot know what it does with it";
+const URL_NOTE: &str = "Talaria does not open it; check the host before you do";
+const FREE_NOTE: &str = "without your answer the model continues";
 
 /// How wide the bar in front of quoted text is.
 const BAR_COLUMNS: usize = 4;
 
-/// What is in force where the question is asked.
+/// The settings in force where a question is asked.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
-    /// The sandbox, as Codex calls it; empty if nobody tells it here.
+pub struct QuestionContext<'a> {
+    /// The sandbox, as Codex calls it; empty if it is not known here.
     pub sandbox: &'a str,
-    /// The approval policy, as Codex calls it; empty if nobody tells it here.
+    /// The approval policy, as Codex calls it; empty if it is not known here.
     pub approval: &'a str,
     /// Where it would happen, if something is known about it.
     pub place: Option<Place>,
@@ -54,7 +55,7 @@ pub struct Rules<'a> {
 }
 
 /// The question, as lines.
-pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> StyledText {
+pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContext<'_>) -> StyledText {
     let mut page = Page { paint, width, out: StyledText::default() };
     match ask {
         Ask::Command { command, actions, cwd, reason, permissions, always, asked_because, .. } => {
@@ -62,7 +63,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             let extent = if lines > 1 { format!(" of {lines} lines") } else { String::new() };
             page.title(&format!("Codex asks to run a command{extent}"));
             page.quoted(command);
-            page.listed("Codex takes it for this:", actions);
+            page.listed("Codex reads it as:", actions);
             page.permissions("with a wider sandbox, in which it", permissions.as_ref());
             page.place(cwd.as_deref(), rules);
             page.field("reason", reason.as_deref());
@@ -88,7 +89,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.field("note", Some(STDIN_NOTE));
         }
         Ask::Network { host, protocol, command, reason, always, .. } => {
-            page.title("Codex asks to reach an address in the network");
+            page.title("Codex asks to connect to a network address");
             let how = if protocol.is_empty() { String::new() } else { format!(" ({protocol})") };
             page.quoted(&format!("{host}{how}"));
             if let Some(command) = command {
@@ -98,7 +99,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.field("reason", reason.as_deref());
             page.field("note", Some(NETWORK_NOTE));
             if let Some(host) = always {
-                page.field("always", Some("[a] allows, in every conversation, this host:"));
+                page.field("always", Some("[a] allows this host, in every conversation:"));
                 page.quoted(host);
             }
         }
@@ -117,11 +118,17 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.field("reason", reason.as_deref());
         }
         Ask::TaskPower { task, model, cwd, permissions } => {
-            page.title(&format!("{} asks for a task with more than its sandbox", reveal_line(model)));
+            page.title(&format!("{} asks for a task with more than its sandbox allows", reveal_line(model)));
             page.permissions("one in which every command", Some(permissions));
             page.field("task", Some(task));
             page.field("in", Some(cwd));
             page.field("note", Some(TASK_POWER_NOTE));
+        }
+        Ask::WebPage { site, url, .. } => {
+            page.title("The model asks to read a web page");
+            page.quoted(url);
+            page.field("site", Some(site));
+            page.field("note", Some(WEB_NOTE));
         }
         Ask::Input { questions, blocking, .. } => {
             let count = questions.len();
@@ -137,7 +144,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.title(&format!("Codex asks to use a tool of the MCP server {}", reveal_line(server)));
             page.quoted(message);
             if let Some(description) = description {
-                page.label("what the tool does, in the server's words:");
+                page.label("the server describes the tool as:");
                 page.quoted(description);
             }
             match arguments {
@@ -145,7 +152,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
                     page.label("the arguments of this call:");
                     page.quoted(arguments);
                 }
-                None => page.label("the arguments of this call: Codex did not tell them"),
+                None => page.label("the arguments of this call: not reported by Codex"),
             }
             page.field("note", Some(TOOL_NOTE));
             let is_kept = persist.contains(&Persist::Always);
@@ -157,7 +164,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: Rules<'_>) -> 
             page.field("method", Some(method));
         }
         Ask::Unsupported { method, summary, .. } => {
-            page.title("Codex asks something that this version of Talaria cannot put to you");
+            page.title("Codex asks something that this version of Talaria cannot show");
             page.quoted(summary);
             page.field("method", Some(method));
         }
@@ -173,7 +180,7 @@ pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> StyledTe
 }
 
 /// Where an accepted command runs, said plainly; Codex does not tell, but what the model wished often does.
-fn command_note(rules: Rules<'_>) -> String {
+fn command_note(rules: QuestionContext<'_>) -> String {
     let sandbox = match rules.sandbox {
         "" => String::new(),
         known => format!(" ({})", reveal_line(known)),
@@ -193,9 +200,8 @@ fn command_note(rules: Rules<'_>) -> String {
              it, with all your rights"
         ),
         // Seen with the real Codex: it does not ask a second time.
-        (_, policy @ ("untrusted" | "on-failure")) => format!(
-            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights: under \
-             {policy}, what fails inside is run again outside"
+        (_, "untrusted" | "on-failure") => format!(
+            "if you accept, the command may run outside the sandbox{sandbox}, with all your rights: if it fails inside, Codex runs it again outside"
         ),
         (_, "") => "if you accept, the command may run outside the sandbox, with all your rights".to_owned(),
         (_, policy) => format!(
@@ -251,7 +257,7 @@ impl Page {
     }
 
     /// Where it happens: as the request says, else where the session works. Never nothing.
-    fn place(&mut self, cwd: Option<&str>, rules: Rules<'_>) {
+    fn place(&mut self, cwd: Option<&str>, rules: QuestionContext<'_>) {
         let place = [cwd.unwrap_or_default(), rules.cwd].into_iter().find(|place| !place.is_empty());
         self.field("in", Some(place.unwrap_or("an unknown directory")));
     }

@@ -63,7 +63,7 @@ mod tests {
     use talaria_core::event::Event;
     use talaria_core::ids::SessionId;
 
-    use crate::{JsonLines, Look, Renderer, Terminal, sample};
+    use crate::{JsonLines, Look, Renderer, TerminalRenderer, sample};
 
     fn retrying() -> Event {
         Event::Retrying { message: "cannot reach http://127.0.0.1:9/".into() }
@@ -76,7 +76,7 @@ mod tests {
     fn shown(events: &[Event]) -> String {
         let mut out = Vec::new();
         let mut terminal =
-            Terminal::new(&mut out, Look { color: false, width: None, live: false, unicode: true });
+            TerminalRenderer::new(&mut out, Look { color: false, width: None, live: false, unicode: true });
         events.iter().for_each(|event| terminal.event(Duration::ZERO, event).unwrap());
         terminal.close().unwrap();
         drop(terminal);
@@ -90,15 +90,15 @@ mod tests {
         events.extend([retrying(), retrying()]);
         events.push(sample::completed("Hello."));
         expect![[r"
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/
             warning: no bubblewrap
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/ (×3)
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×3)
             warning: no bubblewrap (×2)
 
             Hello.
 
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/ (×2)
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×2)
 
             tokens: 9.6k in (4.8k cached), 12 out
         "]]
@@ -108,10 +108,10 @@ mod tests {
     #[test]
     fn a_count_is_shown_when_it_has_grown_tenfold_and_at_the_end() {
         expect![[r"
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/ (×10)
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/ (×100)
-            ↻ Codex tries again: cannot reach http://127.0.0.1:9/ (×123)
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×10)
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×100)
+            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×123)
         "]]
         .assert_eq(&shown(&vec![retrying(); 123]));
     }

@@ -6,14 +6,14 @@ use expect_test::expect;
 use talaria_core::item::Status;
 
 use super::screen::Window;
-use super::{Renderer, Terminal, sample};
+use super::{Renderer, TerminalRenderer, sample};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_spinner_leaves_no_rows_behind_in_a_narrower_window() {
     let window = Window::new(80);
-    let mut terminal = Terminal::new(window.clone(), sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(window.clone(), sample::TERMINAL);
     let command = "cargo test --workspace --all-features --no-fail-fast --message-format short";
     let command = sample::command_body(command, Status::InProgress, None, None);
     terminal.event(SECOND, &sample::turn_started()).unwrap();
@@ -36,14 +36,14 @@ fn a_spinner_leaves_no_rows_behind_in_a_narrower_window() {
     }
     terminal.close().unwrap();
     let told = "Some words that are there to stay, and **half\n\n\
-                Codex replaced the message above by this one:\n\nAll of it.\n";
+                Codex replaced the message above with this one:\n\nAll of it.\n";
     assert_eq!(window.text(), told);
 }
 
 #[test]
 fn a_message_goes_on_in_the_new_width() {
     let window = Window::new(80);
-    let mut terminal = Terminal::new(window.clone(), sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(window.clone(), sample::TERMINAL);
     let words = "These words fill the rows of the window, ";
     terminal.event(SECOND, &sample::turn_started()).unwrap();
     terminal.event(SECOND, &sample::text("m", &format!("- {words}{words}"))).unwrap();
@@ -96,8 +96,8 @@ fn no_change_of_width_loses_text_or_leaves_drafts() {
     for round in 0..600 {
         let pieces: Vec<&str> = (0..1 + random(80)).map(|_| PIECES[random(PIECES.len())]).collect();
         let (still, moved) = (Window::new(80), Window::new(80));
-        let mut in_still = Terminal::new(still.clone(), sample::TERMINAL);
-        let mut in_moved = Terminal::new(moved.clone(), sample::TERMINAL);
+        let mut in_still = TerminalRenderer::new(still.clone(), sample::TERMINAL);
+        let mut in_moved = TerminalRenderer::new(moved.clone(), sample::TERMINAL);
         let mut now = SECOND;
         let start = sample::turn_started();
         in_still.event(now, &start).unwrap();

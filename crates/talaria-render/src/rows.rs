@@ -82,7 +82,7 @@ fn lead(line: &str) -> usize {
     indent + after_columns.unwrap_or(if is_label { first.len() + 1 } else { 0 }).min(text.len())
 }
 
-/// Columns are looked for in so many characters.
+/// Columns are searched for in this many characters.
 const COLUMNS: usize = 24;
 
 #[cfg(test)]

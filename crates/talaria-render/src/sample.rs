@@ -11,8 +11,8 @@ use talaria_core::item::{
 };
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::{
-    Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, Permissions, Persist, Place,
-    Question, QuestionOption, Who, Wish,
+    Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, PermissionPlace, Permissions,
+    Persist, Question, QuestionOption, Who, Wish,
 };
 
 use super::Look;
@@ -22,7 +22,8 @@ pub const PIPE: Look = Look { color: false, width: None, live: false, unicode: t
 /// A terminal of 80 columns.
 pub const TERMINAL: Look = Look { color: true, width: Some(80), live: true, unicode: true };
 
-const USAGE: Usage = Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612 };
+const USAGE: Usage =
+    Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612, partial: false };
 
 pub fn session_started() -> Event {
     Event::SessionStarted(Box::new(Started {
@@ -210,8 +211,8 @@ fn permissions(evil: &str) -> Permissions {
     Permissions {
         network: true,
         files: vec![
-            file(FileAccess::Write, Place::Path(format!("/var/cache/{evil}"))),
-            file(FileAccess::Deny, Place::Pattern("**/*.env".into())),
+            file(FileAccess::Write, PermissionPlace::Path(format!("/var/cache/{evil}"))),
+            file(FileAccess::Deny, PermissionPlace::Pattern("**/*.env".into())),
         ],
         unknown: vec![format!("camera {evil}")],
     }
@@ -257,6 +258,15 @@ pub fn ask_task_power(evil: &str) -> Ask {
         model: format!("model:m{evil}"),
         cwd: format!("/home/me/project{evil}"),
         permissions: permissions(evil),
+    }
+}
+
+pub fn ask_web_page(evil: &str) -> Ask {
+    Ask::WebPage {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("w-2"),
+        site: format!("example.org{evil}"),
+        url: format!("https://example.org/docs?page=2{evil}"),
     }
 }
 
@@ -341,6 +351,7 @@ pub fn every_ask(evil: &str) -> Vec<Ask> {
         ask_patch(Some(changes())),
         ask_permissions(evil),
         ask_task_power(evil),
+        ask_web_page(evil),
         ask_input(vec![question("q", evil, &[evil, "blue"])]),
         ask_form(evil),
         ask_url(evil),

@@ -1,4 +1,4 @@
-//! A terminal for tests: takes what a renderer writes and tells what a person would see.
+//! A terminal for tests: takes what a renderer writes and returns what a person would see.
 //!
 //! Wraps rows anew when its width changes, as terminals do. Understands exactly the sequences that the renderer may write; any other is a failure of the test.
 

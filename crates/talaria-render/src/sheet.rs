@@ -12,9 +12,9 @@ use crate::{Look, Paint, Style, StyledLine, StyledSpan, StyledText, cut, plain_l
 
 /// Between two columns.
 const GAP: usize = 2;
-/// The column that is cut keeps so many columns of the screen.
+/// The column that is cut keeps this many columns of the screen.
 const LEAST: usize = 12;
-/// So many lines of it are shown where it has to be read.
+/// This many lines of it are shown where it has to be read.
 const LINES: usize = 4;
 /// Words in these lines that are longer are broken.
 const LONG: usize = 24;
@@ -128,7 +128,7 @@ impl Sheet {
     }
 }
 
-/// Breaks a cell between words into at most so many lines; the last is cut where something is missing.
+/// Breaks a cell between words into at most this many lines; the last is cut where something is missing.
 fn broken(text: &str, room: usize, indent: usize, most: usize, paint: Paint) -> Vec<String> {
     let span = StyledSpan { text: text.to_owned(), style: Style::PLAIN };
     let lines = columns::broken(&[span], room, indent, paint);

@@ -12,12 +12,12 @@ use talaria_core::ids::ItemId;
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::{Outcome, Report};
 
-use super::{Look, Quiet, Renderer, Shown, Terminal};
+use super::{Look, Quiet, Renderer, Shown, TerminalRenderer};
 
 /// Writes the answer of a completed turn to one stream, as the model wrote it, and everything else to another.
 pub struct SplitRenderer<A: Write, W: Write> {
     answer: Quiet<A>,
-    account: Terminal<W>,
+    account: TerminalRenderer<W>,
     /// Events of the message that may be the answer.
     held: Vec<Event>,
 }
@@ -26,7 +26,7 @@ impl<A: Write, W: Write> SplitRenderer<A, W> {
     /// Wraps the two streams; `look` is that of the account, in which nothing is drawn twice.
     pub fn new(answer: A, account: W, look: Look) -> Self {
         let raw = Look { color: false, width: None, live: false, unicode: true };
-        let account = Terminal::new(account, Look { live: false, ..look });
+        let account = TerminalRenderer::new(account, Look { live: false, ..look });
         Self { answer: Quiet::new(answer, raw), account, held: Vec::new() }
     }
 
@@ -49,7 +49,7 @@ impl<A: Write, W: Write> SplitRenderer<A, W> {
         &mut self,
         now: Duration,
         report: &Report,
-        show: impl FnOnce(&mut Terminal<W>, &Report) -> io::Result<()>,
+        show: impl FnOnce(&mut TerminalRenderer<W>, &Report) -> io::Result<()>,
     ) -> io::Result<()> {
         let answer = report.text.as_deref().filter(|_| report.outcome == Outcome::Completed);
         match answer {

@@ -155,7 +155,7 @@ impl<W: Write> Stage<W> {
             }
             Remainder::End(text) | Remainder::Whole(text) => self.say(item, voice, text)?,
             Remainder::Instead(text) => {
-                self.dim("Codex replaced the message above by this one:")?;
+                self.dim("Codex replaced the message above with this one:")?;
                 self.say(item, voice, text)?;
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! The words only, as they came: `notice::dim` makes them harmless and puts them on one line.
 
-use talaria_core::item::{ItemBody, Question};
+use talaria_core::item::{ItemBody, MessageQuestion};
 
 /// The line for a step that is only worth a note.
 pub fn note(body: &ItemBody) -> Option<String> {
@@ -25,11 +25,11 @@ pub fn note(body: &ItemBody) -> Option<String> {
 /// The line for what Talaria told the model about a request that was declined.
 pub fn told_model(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    format!("told the model: {}", lines.join(" "))
+    format!("sent to the model: {}", lines.join(" "))
 }
 
 /// The line for something that the model asks in passing.
-pub fn question(question: &Question) -> String {
+pub fn question(question: &MessageQuestion) -> String {
     match question.options.as_slice() {
         [] => format!("? {}", question.title),
         options => format!("? {} ({})", question.title, options.join(" / ")),

@@ -2,7 +2,7 @@
 //! bytes for a terminal.
 //!
 //! A span holds text that is harmless already, without escape sequences and without ends of lines. A text may end within
-//! a row: that row is open, and the next piece goes on there.
+//! a row: that row is open, and the next piece continues there.
 
 use std::borrow::Cow;
 use std::ops::{Add, AddAssign};
@@ -154,7 +154,7 @@ impl StyledText {
         self.open.append(line);
     }
 
-    /// Appends another text; its first line goes on in the open row.
+    /// Appends another text; its first line continues in the open row.
     pub fn append(&mut self, other: Self) {
         let mut ended = other.ended.into_iter();
         if let Some(first) = ended.next() {

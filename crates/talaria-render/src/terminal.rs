@@ -18,9 +18,9 @@ use talaria_guard::place::Place;
 
 use super::diff::{self, Amount};
 use super::message::Message;
-use super::news::{self, News};
+use super::news::{self, NewsLine};
 use super::paint::Paint;
-use super::question::{self, Rules};
+use super::question::{self, QuestionContext};
 use super::spinner::{self, Running};
 use super::stage::{Section, Stage};
 use super::styled::StyledText;
@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub const HELD_NOTICE: Duration = Duration::from_millis(300);
 
 /// Shows a turn on a terminal, or as text without escapes.
-pub struct Terminal<W: Write> {
+pub struct TerminalRenderer<W: Write> {
     stage: Stage<W>,
     look: Look,
     paint: Paint,
@@ -62,7 +62,7 @@ pub struct Terminal<W: Write> {
     stopping: Option<(Duration, Event)>,
 }
 
-impl<W: Write> Terminal<W> {
+impl<W: Write> TerminalRenderer<W> {
     /// Starts at the beginning of a row.
     pub fn new(out: W, look: Look) -> Self {
         let look = Look { width: look.width.or(look.live.then_some(80)), ..look };
@@ -193,8 +193,8 @@ impl<W: Write> Terminal<W> {
 
     fn tell(&mut self, event: &Event) -> io::Result<()> {
         match news::news(event, self.paint) {
-            Some(News::Aside(line)) => self.stage.dim(&line),
-            Some(News::Warning(line)) => self.stage.warn(&line),
+            Some(NewsLine::Aside(line)) => self.stage.dim(&line),
+            Some(NewsLine::Warning(line)) => self.stage.warn(&line),
             None => Ok(()),
         }
     }
@@ -206,7 +206,7 @@ impl<W: Write> Terminal<W> {
         }
         let cwd = self.cwd.to_string_lossy();
         let place = self.places.get(id).copied();
-        let rules = Rules { sandbox: &self.sandbox, approval: &self.approval, cwd: &cwd, place };
+        let rules = QuestionContext { sandbox: &self.sandbox, approval: &self.approval, cwd: &cwd, place };
         let question = question::show(&diff::nearby_ask(ask, &self.cwd), self.paint, self.look.width, rules);
         self.stage.put(Section::Question, &question)
     }
@@ -265,7 +265,7 @@ impl<W: Write> Terminal<W> {
     }
 }
 
-impl<W: Write> Renderer for Terminal<W> {
+impl<W: Write> Renderer for TerminalRenderer<W> {
     fn event(&mut self, now: Duration, event: &Event) -> io::Result<()> {
         (self.now, self.last_event) = (now, now);
         if !is_streamed(event) {
@@ -327,7 +327,9 @@ impl<W: Write> Renderer for Terminal<W> {
                 self.stage.decide(&notice::decided(*decision, *by, why.as_deref(), self.paint))
             }
             Event::Unknown { method, raw } => match news::unknown(method, raw.get()) {
-                News::Warning(line) if self.shown_unknown.insert(method.clone()) => self.stage.warn(&line),
+                NewsLine::Warning(line) if self.shown_unknown.insert(method.clone()) => {
+                    self.stage.warn(&line)
+                }
                 _ => Ok(()),
             },
             Event::Outcome(report) => {

@@ -5,17 +5,17 @@ use std::time::Duration;
 use expect_test::expect;
 use talaria_core::event::{Abandonment, Event, PlanStatus};
 use talaria_core::ids::{ItemId, TicketId};
-use talaria_core::item::{ItemBody, Question, Status};
+use talaria_core::item::{ItemBody, MessageQuestion, Status};
 use talaria_core::request::{Decision, Who};
 
 use super::screen::Screen;
-use super::{Look, Renderer, Terminal, sample};
+use super::{Look, Renderer, TerminalRenderer, sample};
 use crate::dialog::Dialog;
 
 /// Renders events half a second apart; where it is live, everything is flushed and ticked in between.
 pub(crate) fn rendered(look: Look, events: &[Event]) -> String {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, look);
+    let mut terminal = TerminalRenderer::new(&mut bytes, look);
     let mut now = Duration::ZERO;
     for event in events {
         terminal.event(now, event).unwrap();
@@ -71,7 +71,7 @@ pub(crate) fn turn() -> Vec<Event> {
 #[test]
 fn text_that_was_held_back_comes_before_the_notice_of_the_stop() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, sample::PIPE);
+    let mut terminal = TerminalRenderer::new(&mut bytes, sample::PIPE);
     let stopping = Event::Interrupting { by: Who::User };
     let before = [sample::turn_started(), sample::text("m-1", "word1 "), stopping.clone()];
     let after = [sample::text("m-1", "wo"), sample::interrupted()];
@@ -251,7 +251,7 @@ fn looks_are_escape_sequences_of_the_plainest_kind() {
 #[test]
 fn a_turn_that_is_left_leaves_no_draft() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(&mut bytes, sample::TERMINAL);
     terminal.event(Duration::ZERO, &sample::turn_started()).unwrap();
     terminal.event(Duration::ZERO, &sample::text("m", "half a **sent")).unwrap();
     terminal.tick(Duration::from_secs(9)).unwrap();
@@ -272,7 +272,7 @@ fn our_own_signs_can_be_ascii() {
 
 #[test]
 fn what_the_model_asks_in_passing_stands_below_its_message() {
-    let question = |title: &str, options: &[&str]| Question {
+    let question = |title: &str, options: &[&str]| MessageQuestion {
         title: title.into(),
         options: options.iter().map(|&option| option.into()).collect(),
     };
@@ -293,12 +293,12 @@ fn everything_else_gets_a_line() {
     expect![[r#"
         ✓ docs.search  (1m 01s)
         step: newKind
-        ↻ Codex tries again: Reconnecting… 1/5
+        ↻ Codex retries: Reconnecting… 1/5
         warning: careful
         stopping …
         sent to the running turn
-        Codex asked something this version does not know, and was refused: item/new/thing
-        warning: Codex sent 7 bytes that are no message: not UTF-8
+        Codex sent a request that this version does not know, and was refused: item/new/thing
+        warning: Codex sent 7 bytes that are not a message: not UTF-8
         ✓ desk.close  (0.0s)
         ✗ close  failed (0.0s)
         • agents: spawnAgent (1)  stopped
@@ -307,9 +307,9 @@ fn everything_else_gets_a_line() {
         ✓ search the web: rust
         ✓ open https://example.org
         ✓ find fn␊main in https://example.org
-        ✓ look at /w/a.png
-        ✓ make an image: a cat in /w/cat.png
-        ✗ make an image: a cat  usageLimitExceeded
+        ✓ view /w/a.png
+        ✓ generate an image: a cat in /w/cat.png
+        ✗ generate an image: a cat  usageLimitExceeded
         ✓ wait 1.5s
         a hook said: be␊kind
         output of f␛
@@ -338,7 +338,7 @@ fn messages_of_one_turn_are_separated_and_the_completed_text_wins() {
 
         second, as stre
 
-        Codex replaced the message above by this one:
+        Codex replaced the message above with this one:
 
         second, after a retry
 
@@ -352,7 +352,7 @@ fn messages_of_one_turn_are_separated_and_the_completed_text_wins() {
 #[test]
 fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(&mut bytes, sample::TERMINAL);
     let second = Duration::from_secs(1);
     let command = || sample::command_body("make", Status::InProgress, None, None);
     terminal.event(second, &sample::turn_started()).unwrap();
@@ -368,13 +368,13 @@ fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
     let (before, asked) = text.split_once("? Codex asks").unwrap();
     assert!(before.contains("⠋ running  make  3s  [1/9] a.o"), "{before:?}");
     assert!(!asked.contains("running"), "{asked:?}");
-    assert!(asked.ends_with("no, and stop the turn: "), "{asked:?}");
+    assert!(asked.ends_with("no, stop the turn: "), "{asked:?}");
 }
 
 /// The spinner a while after a request about `make` was closed; the answer took fifty seconds.
 fn after_the_answer(decision: Decision, by: Who) -> String {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(&mut bytes, sample::TERMINAL);
     let second = Duration::from_secs(1);
     let command = sample::command_body("make", Status::InProgress, None, None);
     terminal.event(second, &sample::turn_started()).unwrap();
@@ -405,7 +405,7 @@ fn a_step_that_was_not_accepted_is_never_shown_as_running() {
 #[test]
 fn a_rule_that_decides_does_not_hide_that_another_question_is_open() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, sample::TERMINAL);
+    let mut terminal = TerminalRenderer::new(&mut bytes, sample::TERMINAL);
     let second = Duration::from_secs(1);
     terminal.event(second, &sample::turn_started()).unwrap();
     terminal.event(second, &sample::opened(sample::ask_command("make"))).unwrap();
@@ -436,7 +436,7 @@ fn a_turn_whose_beginning_was_not_seen_is_given_no_length_but_its_own() {
     let Event::Outcome(report) = sample::completed("done") else { panic!("no outcome") };
     let shown = |took| {
         let mut bytes = Vec::new();
-        let mut terminal = Terminal::new(&mut bytes, sample::PIPE);
+        let mut terminal = TerminalRenderer::new(&mut bytes, sample::PIPE);
         terminal.ended(&report, took).and_then(|()| terminal.flush()).unwrap();
         drop(terminal);
         String::from_utf8(bytes).unwrap()
@@ -448,7 +448,7 @@ fn a_turn_whose_beginning_was_not_seen_is_given_no_length_but_its_own() {
 #[test]
 fn a_question_is_shown_again_when_another_came_after_it() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
+    let mut terminal = TerminalRenderer::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
     let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
     terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
     let id = TicketId::new("req-2");
@@ -469,7 +469,7 @@ fn a_question_is_shown_again_when_another_came_after_it() {
 #[test]
 fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     let mut bytes = Vec::new();
-    let mut terminal = Terminal::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
+    let mut terminal = TerminalRenderer::new(&mut bytes, Look { color: false, ..sample::TERMINAL });
     let (first, second) = (sample::ask_command("first"), sample::ask_command("second"));
     let other = TicketId::new("req-2");
     terminal.event(Duration::ZERO, &sample::opened(first.clone())).unwrap();
@@ -496,7 +496,7 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     let text = String::from_utf8(bytes).unwrap();
     let (_, below) = text.split_once("no longer open: it was closed before it was answered\n").unwrap();
     assert_eq!(below.matches("? Codex asks").count(), 1, "{text}");
-    assert!(below.contains("│ first\n") && below.ends_with("no, and stop the turn: "), "{text}");
+    assert!(below.contains("│ first\n") && below.ends_with("no, stop the turn: "), "{text}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub fn label(body: &ItemBody, paint: Paint) -> Option<String> {
             Some(format!("agents: {} ({})", one_line(action), threads.len()))
         }
         ItemBody::WebSearch { query, action } => Some(web(query, action.as_ref())),
-        ItemBody::ImageView { path } => Some(format!("look at {}", one_line(path))),
+        ItemBody::ImageView { path } => Some(format!("view {}", one_line(path))),
         ItemBody::ImageGeneration { prompt, path, .. } => Some(image(prompt.as_deref(), path.as_deref())),
         ItemBody::Sleep { duration_ms } => Some(format!("wait {}", elapsed(*duration_ms))),
         _ => None,
@@ -59,7 +59,7 @@ fn web(query: &str, action: Option<&SearchAction>) -> String {
 fn image(prompt: Option<&str>, path: Option<&str>) -> String {
     let drawn = prompt.map(|prompt| format!(": {}", one_line(prompt))).unwrap_or_default();
     let saved = path.map(|path| format!(" in {}", one_line(path))).unwrap_or_default();
-    format!("make an image{drawn}{saved}")
+    format!("generate an image{drawn}{saved}")
 }
 
 /// The line for a step that began, where no spinner can show it. Whether it runs is not known: a person may be asked about it.

@@ -47,7 +47,7 @@ pub(crate) fn push_line(out: &mut String, line: &StyledLine, look: Look) {
     }
 }
 
-/// Appends the way back: so many rows up, to a column, and everything from there on erased.
+/// Appends the way back: this many rows up, to a column, and everything from there on erased.
 pub(crate) fn push_erasure(out: &mut String, up: usize, column: usize) {
     // Writing into a string cannot fail.
     if up > 0 {

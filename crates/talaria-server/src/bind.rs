@@ -1,6 +1,6 @@
-//! Makes the engine's socket: readable by its owner alone, in a directory that is nobody else's.
+//! Makes the engine's socket: readable by its owner alone, in a directory that is no one else's.
 //!
-//! What lies in its place is replaced only if it is a socket of ours on which nobody listens. The caller holds the
+//! What lies in its place is replaced only if it is a socket of ours on which no one listens. The caller holds the
 //! engine's lock, so that no second engine does the same at the same time.
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
@@ -14,7 +14,7 @@ use tokio::net::UnixListener;
 /// Why the engine cannot listen.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// The socket or its directory belongs to somebody else.
+    /// The socket or its directory belongs to someone else.
     #[error("{} belongs to user {owner}, not to you", path.display())]
     Foreign {
         /// The socket or directory.
@@ -28,7 +28,7 @@ pub enum BindError {
     /// Something else is in the place of its directory.
     #[error("{} is not a directory", .0.display())]
     NotADirectory(PathBuf),
-    /// Somebody listens there.
+    /// Someone listens there.
     #[error("another engine listens on {}", .0.display())]
     InUse(PathBuf),
     /// The system refused.
@@ -74,7 +74,7 @@ fn make_private(directory: &Path, own: u32) -> Result<(), BindError> {
         }
         made => made.map_err(system(directory))?,
     }
-    // A link is followed only if it is ours too: in a shared directory anybody can make one.
+    // A link is followed only if it is ours too: in a shared directory anyone can make one.
     check_owner(directory, own, &fs::symlink_metadata(directory).map_err(system(directory))?)?;
     let metadata = fs::metadata(directory).map_err(system(directory))?;
     check_owner(directory, own, &metadata)?;

@@ -1,6 +1,6 @@
 //! The client of the engine: one method for each route, with the names and types of the engine itself.
 //!
-//! A question is sent once. Only when nobody listens, so that nothing can have been sent, the engine is brought up (if
+//! A question is sent once. Only when no one listens, so that nothing can have been sent, the engine is brought up (if
 //! this client may do that) and the question sent again; and when the engine was ending and did nothing (`retry`). Every face of Talaria uses this and nothing else.
 
 mod error;
@@ -21,9 +21,10 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
-    Compact, Discard, Discarded, EngineInfo, Import, Imported, Interrupt, LookAt, NewSession, NewTask,
-    NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said,
-    Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, Status, Stop,
+    Compact, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
+    MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
+    NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
+    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
@@ -61,12 +62,12 @@ pub struct Client {
 /// What is done about an engine that a person stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// It is started again: somebody wants something.
+    /// It is started again: someone wants something.
     Wants,
     /// It stays down: the person wanted one thing before the engine was stopped, and has not asked again since. If
-    /// somebody else starts one in time, that is used.
+    /// someone else starts one in time, that is used.
     WantedOnce,
-    /// It stays down: somebody only looks on.
+    /// It stays down: someone only looks on.
     LooksOn,
 }
 
@@ -98,14 +99,14 @@ impl Client {
         self
     }
 
-    /// Asks on behalf of somebody else than the person whose engine it is.
+    /// Asks on behalf of someone else than the person whose engine it is.
     #[must_use]
     pub fn on_behalf_of(mut self, principal: Principal) -> Self {
         self.principal = Some(principal);
         self
     }
 
-    /// A client for whoever only looks on: it starts an engine that died, and leaves one alone that a person stopped
+    /// A client for passive callers: it starts an engine that died, and leaves one alone that a person stopped
     /// ([`ClientError::Stopped`]).
     #[must_use]
     pub fn looking_on(&self) -> Self {
@@ -125,7 +126,7 @@ impl Client {
         Self { manner: Manner::Wants, ..self.clone() }
     }
 
-    /// Refuses to wait for an engine where a person wants none and somebody only looks on. Says nothing of an engine that
+    /// Refuses to wait for an engine where a person wants none and someone only looks on. Says nothing of an engine that
     /// runs.
     pub(crate) fn respect_rest(&self) -> Result<(), ClientError> {
         if self.manner == Manner::LooksOn && self.is_at_rest() { Err(ClientError::Stopped) } else { Ok(()) }
@@ -151,7 +152,7 @@ impl Client {
     }
 
     /// Says what runs and what waits.
-    pub async fn status(&self) -> Result<Status, ClientError> {
+    pub async fn status(&self) -> Result<EngineStatus, ClientError> {
         self.get(&route::STATUS, None, &[]).await
     }
 
@@ -165,17 +166,17 @@ impl Client {
         self.post(&route::START_TURN, Some(id), turn).await
     }
 
-    /// Gives further input to a conversation.
+    /// Sends further input to a conversation.
     pub async fn say(&self, id: &str, say: &Say) -> Result<Said, ClientError> {
         self.post(&route::SAY, Some(id), say).await
     }
 
-    /// Asks the running turn to stop; whether it did is told by its outcome.
+    /// Asks the running turn to stop; whether it did is reported by its outcome.
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), ClientError> {
         self.post(&route::INTERRUPT, Some(id), &interrupt).await
     }
 
-    /// Has a conversation shortened; how that ended is told by the outcome of its turn. Refused while a turn runs.
+    /// Has a conversation shortened; how that ended is reported by the outcome of its turn. Refused while a turn runs.
     pub async fn compact(&self, id: &str, compact: &Compact) -> Result<SessionStarted, ClientError> {
         self.post(&route::COMPACT, Some(id), compact).await
     }
@@ -187,7 +188,7 @@ impl Client {
 
     /// Follows the events of a conversation that have greater numbers than `after`: what is kept, then what comes.
     pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, ClientError> {
-        given(id)?;
+        check_id(id)?;
         match Follow::start(self, id, after).await {
             Err(ClientError::NotRunning) if self.launcher.is_some() => {
                 self.revive().await?;
@@ -197,7 +198,7 @@ impl Client {
         }
     }
 
-    /// Runs a command line in the sandbox of a conversation, and gives what it prints. Dropping that ends the command.
+    /// Runs a command line in the sandbox of a conversation, and returns what it prints. Dropping that ends the command.
     pub async fn shell(&self, shell: &Shell) -> Result<ShellRun, ClientError> {
         let question = Question {
             principal: self.principal.clone(),
@@ -259,7 +260,7 @@ impl Client {
         self.get(&route::BACKGROUND, None, &[]).await
     }
 
-    /// Stops a command that runs in the background; its end is told by an event.
+    /// Stops a command that runs in the background; its end is reported by an event.
     pub async fn stop_background(
         &self,
         id: &str,
@@ -293,7 +294,7 @@ impl Client {
         self.task_lines(query).await
     }
 
-    /// The same as JSON, a text for each, for whoever only passes it on.
+    /// The same as JSON, a text for each, for callers that only pass it on.
     pub async fn tasks_in_json(&self, query: &TaskQuery) -> Result<Vec<Box<RawValue>>, ClientError> {
         self.task_lines(query).await
     }
@@ -309,7 +310,7 @@ impl Client {
         self.get(&route::TASK, Some(id), &[]).await
     }
 
-    /// Gives a task its next turn.
+    /// Starts the next turn of a task.
     pub async fn send(&self, id: &str, turn: &NewTurn) -> Result<TaskSent, ClientError> {
         self.post(&route::SEND, Some(id), turn).await
     }
@@ -332,6 +333,33 @@ impl Client {
     /// Sends the notifications that are owed, or says which it would.
     pub async fn notify(&self, notify: Notify) -> Result<Vec<NoticeInfo>, ClientError> {
         self.ask(&route::NOTIFY, None, &[], written(&notify)?, THOROUGH).await
+    }
+
+    /// What is remembered across conversations.
+    pub async fn memory(&self, query: &MemoryQuery) -> Result<MemoryList, ClientError> {
+        let asked: Vec<_> = query.cwd.iter().map(|cwd| ("cwd", cwd.clone())).collect();
+        self.get(&route::MEMORY, None, &asked).await
+    }
+
+    /// Changes the memory.
+    pub async fn change_memory(&self, wish: &MemoryWish) -> Result<MemoryDone, ClientError> {
+        self.post(&route::CHANGE_MEMORY, None, wish).await
+    }
+
+    /// Changes of the memory, newest first.
+    pub async fn memory_history(
+        &self,
+        query: &MemoryHistoryQuery,
+    ) -> Result<Vec<MemoryRevision>, ClientError> {
+        let mut asked = vec![("limit", query.limit.to_string())];
+        asked.extend(query.entry.clone().map(|entry| ("entry", entry)));
+        asked.extend(query.before.map(|before| ("before", before.to_string())));
+        self.get(&route::MEMORY_HISTORY, None, &asked).await
+    }
+
+    /// Changes of the memory that wait for a person.
+    pub async fn memory_pending(&self) -> Result<Vec<MemoryProposal>, ClientError> {
+        self.get(&route::MEMORY_PENDING, None, &[]).await
     }
 
     /// The audit log, newest first.
@@ -390,7 +418,7 @@ impl Client {
         limit: Duration,
     ) -> Result<T, ClientError> {
         let mut target = match id {
-            Some(id) => route.with(given(id)?),
+            Some(id) => route.with(check_id(id)?),
             None => route.path.to_owned(),
         };
         for (at, (name, value)) in query.iter().enumerate() {
@@ -452,7 +480,7 @@ async fn exchange<T: DeserializeOwned>(
 }
 
 /// An empty id would name the list.
-fn given(id: &str) -> Result<&str, ClientError> {
+fn check_id(id: &str) -> Result<&str, ClientError> {
     if id.is_empty() {
         let problem = Problem::new(ProblemCode::Unknown, "an empty id names nothing");
         return Err(ClientError::Problem(problem));

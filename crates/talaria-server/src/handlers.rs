@@ -8,8 +8,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, NewSession, NewTask, NewTurn,
-    Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell, Stop, StopBackground, TaskQuery,
+    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryQuery,
+    MemoryWish, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell,
+    Stop, StopBackground, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -22,7 +23,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 32] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 36] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -53,6 +54,10 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::DISCARD, post(discard)),
         (route::OFFERS, post(offers)),
         (route::NOTIFY, post(notify)),
+        (route::MEMORY, get(memory)),
+        (route::CHANGE_MEMORY, post(change_memory)),
+        (route::MEMORY_HISTORY, get(memory_history)),
+        (route::MEMORY_PENDING, get(memory_pending)),
         (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
@@ -191,6 +196,23 @@ async fn offers(Of(engine): Of, Given(look): Given<LookAt>) -> Response {
 
 async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {
     apart(async move { engine.notify(notify).await }).await
+}
+
+async fn memory(Of(engine): Of, Asked(query): Asked<MemoryQuery>) -> Response {
+    apart(async move { engine.memory(query).await }).await
+}
+
+async fn change_memory(Of(engine): Of, Given(wish): Given<MemoryWish>) -> Response {
+    apart(async move { engine.change_memory(wish).await }).await
+}
+
+async fn memory_history(Of(engine): Of, Asked(mut query): Asked<MemoryHistoryQuery>) -> Response {
+    query.limit = query.limit.min(PAGE);
+    apart(async move { engine.memory_history(query).await }).await
+}
+
+async fn memory_pending(Of(engine): Of) -> Response {
+    apart(async move { engine.memory_pending().await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {

@@ -21,5 +21,5 @@ mod stream;
 mod taken;
 
 pub use bind::{BindError, bind};
-pub use serve::{Notice, serve};
+pub use serve::{ServerNotice, serve};
 pub use talaria_home::socket_path::socket_path;

@@ -1,7 +1,7 @@
 //! The MCP server: the tool `codex_bridge` and the transcripts of tasks, for any MCP client, over standard input and output.
 //!
 //! A thin client of the engine: what is asked is read by `talaria_core::bridge`, what may be done is decided by the engine,
-//! on behalf of a model. Nothing is kept here but which requests a waiting caller was told of. Called by `talaria mcp`.
+//! on behalf of a model. Nothing is kept here but which requests a waiting caller has seen. Called by `talaria mcp`.
 //!
 //! | file | idea |
 //! |---|---|
@@ -44,7 +44,7 @@ pub enum McpError {
     Broken(String),
 }
 
-/// Serves one client until it closes `input` or `stop` is ready. Tasks go on without it.
+/// Serves one client until it closes `input` or `stop` is ready. Tasks continue without it.
 pub async fn serve<R, W>(
     door: Door,
     input: R,

@@ -11,14 +11,14 @@ use talaria_engine::engine::Engine;
 use talaria_engine::peer_process;
 use tokio::net::UnixStream;
 
-use crate::serve::Notice;
+use crate::serve::ServerNotice;
 
 /// Says why a peer is turned away, if it is. A peer that cannot be identified is.
-pub(crate) fn turned_away(own: u32, peer: io::Result<u32>) -> Option<Notice> {
+pub(crate) fn turned_away(own: u32, peer: io::Result<u32>) -> Option<ServerNotice> {
     match peer {
         Ok(peer) if peer == own => None,
-        Ok(peer) => Some(Notice::Stranger { uid: peer }),
-        Err(error) => Some(Notice::Unidentified(error.to_string())),
+        Ok(peer) => Some(ServerNotice::Stranger { uid: peer }),
+        Err(error) => Some(ServerNotice::Unidentified(error.to_string())),
     }
 }
 
@@ -102,7 +102,9 @@ mod tests {
     fn only_the_own_user_may_talk_to_the_engine() {
         assert!(turned_away(1000, Ok(1000)).is_none());
         for peer in [0, 1001, u32::MAX] {
-            assert!(matches!(turned_away(1000, Ok(peer)), Some(Notice::Stranger { uid }) if uid == peer));
+            assert!(
+                matches!(turned_away(1000, Ok(peer)), Some(ServerNotice::Stranger { uid }) if uid == peer)
+            );
         }
         assert!(turned_away(0, Ok(1000)).is_some());
     }
@@ -110,7 +112,7 @@ mod tests {
     #[test]
     fn a_peer_that_cannot_be_identified_is_turned_away() {
         let notice = turned_away(1000, Err(io::Error::other("gone"))).unwrap();
-        assert_eq!(notice.to_string(), "turned a connection away: who it is cannot be told (gone)");
+        assert_eq!(notice.to_string(), "refused a connection: the peer cannot be identified (gone)");
     }
 
     #[cfg(target_os = "linux")]

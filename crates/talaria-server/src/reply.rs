@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde::Serialize;
 use talaria_core::api::{Problem, ProblemCode};
-use talaria_engine::engine::Line;
+use talaria_engine::engine::EventLine;
 
 use crate::route;
 
@@ -35,7 +35,7 @@ pub(crate) fn done(result: Result<(), Problem>) -> Response {
 }
 
 /// Writes events, which are JSON already.
-pub(crate) fn lines(result: Result<Vec<Line>, Problem>) -> Response {
+pub(crate) fn lines(result: Result<Vec<EventLine>, Problem>) -> Response {
     match result {
         Ok(lines) => {
             let lines: Vec<&str> = lines.iter().map(|line| &*line.json).collect();

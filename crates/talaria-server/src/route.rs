@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use talaria_core::api::ProblemCode;
 
-/// What cannot stand for itself in a path or a query.
+/// Characters that must be escaped in a path or a query.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The longest message to the engine, in bytes.
@@ -35,7 +35,7 @@ pub struct Route {
     pub name: &'static str,
     /// How it is called.
     pub verb: Verb,
-    /// The path; `{id}` stands for an id or the unique beginning of one.
+    /// The path; `{id}` is an id or the unique beginning of one.
     pub path: &'static str,
     /// Why it may be refused, besides what every route of its form may be refused for.
     own_refusals: &'static [ProblemCode],
@@ -59,7 +59,7 @@ impl Route {
         all
     }
 
-    /// Gives the path for this id.
+    /// Returns the path for this id.
     pub(crate) fn with(&self, id: &str) -> String {
         self.path.replace("{id}", &percent_encoded(id))
     }
@@ -95,7 +95,7 @@ pub(crate) fn find(verb: Verb, path: &str) -> Option<(&'static Route, Option<Str
     })
 }
 
-/// Writes text so that it can stand in one segment of a path, or in a query.
+/// Writes text so that it can be in one segment of a path, or in a query.
 pub(crate) fn percent_encoded(text: &str) -> String {
     utf8_percent_encode(text, RESERVED).to_string()
 }
@@ -134,10 +134,10 @@ routes! {
     SESSIONS "sessions" Get "/v1/sessions" [Unknown Ambiguous] "Lists conversations, the newest first."
     SESSION "session" Get "/v1/sessions/{id}" [] "Shows one conversation."
     START_TURN "start_turn" Post "/v1/sessions/{id}/turns" [Conflict Busy Codex] "Starts a further turn of a conversation."
-    SAY "say" Post "/v1/sessions/{id}/say" [Conflict] "Gives further input to a conversation."
+    SAY "say" Post "/v1/sessions/{id}/say" [Conflict] "Sends further input to a conversation."
     INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" [Conflict] "Asks the running turn to stop."
     COMPACT "compact" Post "/v1/sessions/{id}/compact" [Conflict Busy Codex] "Has a conversation shortened, in a turn of its own."
-    FOLLOW "follow" Get "/v1/sessions/{id}/stream" [] "Sends the events of a conversation: what is kept, then what comes."
+    FOLLOW "follow" Get "/v1/sessions/{id}/stream" [] "Streams the events of a conversation: the stored ones, then new ones."
     SHELL "shell" Post "/v1/shell" [Unknown Ambiguous Conflict Codex] "Runs a command line in the sandbox of a conversation, and sends what it prints."
     EVENTS "events" Get "/v1/sessions/{id}/events" [] "Reads kept events, a page at a time."
     MESSAGES "messages" Get "/v1/sessions/{id}/messages" [] "Reads kept messages, a page at a time."
@@ -151,12 +151,16 @@ routes! {
     START_TASK "start_task" Post "/v1/tasks" [Conflict Codex] "Starts a task."
     TASKS "tasks" Get "/v1/tasks" [Unknown Ambiguous] "Lists tasks, the one first in which something happened last."
     TASK "task" Get "/v1/tasks/{id}" [] "Shows one task."
-    SEND "send" Post "/v1/tasks/{id}/send" [Conflict Busy Codex] "Gives a task its next turn."
+    SEND "send" Post "/v1/tasks/{id}/send" [Conflict Busy Codex] "Starts the next turn of a task."
     DIFF "diff" Get "/v1/tasks/{id}/diff" [Conflict Busy] "Shows what a task changed in its worktree."
     APPLY "apply" Post "/v1/tasks/{id}/apply" [Conflict Busy] "Brings the work of a task into the user's checkout."
     DISCARD "discard" Post "/v1/tasks/{id}/discard" [Conflict Busy] "Throws the worktree of a task away."
     OFFERS "offers" Post "/v1/offers" [Codex] "Says what a conversation in a folder would start with, and what there is to choose from."
     NOTIFY "notify" Post "/v1/notify" [] "Sends the notifications that are owed, or says which it would."
+    MEMORY "memory" Get "/v1/memory" [] "Lists what is remembered across conversations."
+    CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, takes a change back, or decides a proposal."
+    MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
+    MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists changes of the memory that wait for a person."
     AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
     IMPORT "import" Post "/v1/import" [] "Takes over, page by page, what another program's database has, or takes it back."
 }

@@ -1,7 +1,7 @@
 //! Accepts connections and serves them, within limits, until the engine has ended.
 //!
 //! Nothing that a peer does or leaves undone may hold up the engine or another peer: heads and bodies have a size and a
-//! time, connections a number, and at the end whoever has not finished after a moment is cut off.
+//! time, connections a number, and at the end a client that has not finished after a moment is cut off.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -29,7 +29,7 @@ use crate::{bind, handlers, peer, reply};
 
 /// How many connections are served at once.
 const CONNECTIONS: usize = 256;
-/// How many more are told so at once; beyond that they are only closed.
+/// How many more get that response at once; beyond that they are only closed.
 const TURNED_AWAY: usize = 64;
 /// How long a head may take, and how long a connection may be idle.
 const HEAD: Duration = Duration::from_secs(10);
@@ -39,44 +39,44 @@ const HEAD_LIMIT: usize = 64 * 1024;
 const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait after the system refused a connection: it is out of something.
 const EXHAUSTED: Duration = Duration::from_millis(100);
-/// How often somebody looks whether the socket is still there.
+/// How often someone looks whether the socket is still there.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Something that whoever runs the server should write into its log.
+/// Something that the owner of the server should write into its log.
 #[derive(Debug)]
-pub enum Notice {
+pub enum ServerNotice {
     /// Another user connected.
     Stranger {
         /// Who.
         uid: u32,
     },
-    /// Who connected cannot be told.
+    /// Who connected is not known.
     Unidentified(String),
     /// There are as many connections as are served.
     Full,
     /// The system refused a connection.
     Refused(String),
-    /// Somebody removed the socket; it was made again, or why not.
+    /// Someone removed the socket; it was made again, or why not.
     Removed(Result<(), String>),
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for ServerNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stranger { uid } => write!(f, "turned a connection away: it is of user {uid}"),
+            Self::Stranger { uid } => write!(f, "refused a connection: it is of user {uid}"),
             Self::Unidentified(why) => {
-                write!(f, "turned a connection away: who it is cannot be told ({why})")
+                write!(f, "refused a connection: the peer cannot be identified ({why})")
             }
-            Self::Full => write!(f, "turned a connection away: there are {CONNECTIONS} already"),
+            Self::Full => write!(f, "refused a connection: there are {CONNECTIONS} already"),
             Self::Refused(why) => write!(f, "cannot accept a connection: {why}"),
-            Self::Removed(Ok(())) => f.write_str("somebody removed the socket; it was made again"),
-            Self::Removed(Err(why)) => write!(f, "somebody removed the socket: {why}"),
+            Self::Removed(Ok(())) => f.write_str("the socket was removed; it was created again"),
+            Self::Removed(Err(why)) => write!(f, "the socket was removed and cannot be created again: {why}"),
         }
     }
 }
 
 /// Serves `engine` on `listener` until it has ended, then removes the socket. `tell` gets what belongs into a log.
-pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(Notice)) {
+pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(ServerNotice)) {
     let routes = handlers::routes(engine.clone());
     let mut socket = Socket::of(listener);
     let mut connections = Connections::new();
@@ -91,7 +91,7 @@ pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(Notice)
             accepted = socket.listener.accept() => match accepted {
                 Ok((stream, _)) => connections.take(stream, &engine, &routes, &tell),
                 Err(error) => {
-                    tell(Notice::Refused(error.to_string()));
+                    tell(ServerNotice::Refused(error.to_string()));
                     tokio::time::sleep(EXHAUSTED).await;
                 }
             }
@@ -121,7 +121,7 @@ impl Connections {
         }
     }
 
-    fn take(&mut self, stream: UnixStream, engine: &Engine, routes: &Router, tell: &impl Fn(Notice)) {
+    fn take(&mut self, stream: UnixStream, engine: &Engine, routes: &Router, tell: &impl Fn(ServerNotice)) {
         if let Some(notice) = peer::turned_away(self.own, stream.peer_cred().map(|peer| peer.uid())) {
             tell(notice);
             return;
@@ -141,7 +141,7 @@ impl Connections {
             });
             return;
         }
-        tell(Notice::Full);
+        tell(ServerNotice::Full);
         if let Ok(place) = Arc::clone(&self.lobby).try_acquire_owned() {
             self.running.spawn(async move {
                 let full = converse(stream, service_fn(full), ending);
@@ -184,7 +184,7 @@ async fn full(_: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     Ok(reply::refusal(&problem.try_this("end some of the commands that follow a conversation")))
 }
 
-/// The socket, and what it looks like while nobody has touched it.
+/// The socket, and what it looks like while no one has touched it.
 struct Socket {
     listener: UnixListener,
     path: Option<PathBuf>,
@@ -199,10 +199,10 @@ impl Socket {
     }
 
     /// Makes the socket again if it was removed: an engine that cannot be reached would hold its home for ever.
-    fn restore(&mut self, tell: &impl Fn(Notice)) {
+    fn restore(&mut self, tell: &impl Fn(ServerNotice)) {
         let Some(path) = self.path.as_deref().filter(|path| !path.exists()) else { return };
         let made = bind(path).map(|listener| *self = Self::of(listener));
-        tell(Notice::Removed(made.map_err(|error| error.to_string())));
+        tell(ServerNotice::Removed(made.map_err(|error| error.to_string())));
     }
 
     /// Removes the file, if it is still this socket's.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// One message of the stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Message {
+pub struct SseMessage {
     /// Its `id`, if it has one.
     pub id: Option<String>,
     /// Its `data`; several lines of it are joined with a newline.
@@ -25,7 +25,7 @@ pub struct Decoder {
     /// How many bytes the message under way has.
     size: usize,
     limit: usize,
-    ready: VecDeque<Message>,
+    ready: VecDeque<SseMessage>,
 }
 
 /// A message is longer than agreed.
@@ -55,8 +55,8 @@ impl Decoder {
         self.take(bytes)
     }
 
-    /// Gives the next whole message.
-    pub fn next_message(&mut self) -> Option<Message> {
+    /// Returns the next whole message.
+    pub fn next_message(&mut self) -> Option<SseMessage> {
         self.ready.pop_front()
     }
 
@@ -77,7 +77,7 @@ impl Decoder {
             "" if line.is_empty() => {
                 let id = self.id.take();
                 if let Some(data) = self.data.take() {
-                    self.ready.push_back(Message { id, data });
+                    self.ready.push_back(SseMessage { id, data });
                 }
                 self.size = 0;
             }

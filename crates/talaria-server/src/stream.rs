@@ -1,7 +1,7 @@
 //! The events of one conversation, or what one command prints, as an event stream (`text/event-stream`).
 //!
-//! A reader that is slow or asleep holds up nobody: a few lines wait here, the rest stays with the engine's `Follow`,
-//! which reads them from what is kept once they are wanted.
+//! A reader that is slow or asleep holds up no one: a few lines wait here, the rest stays with the engine's
+//! `JournalFollower`, which reads them from what is kept once they are wanted.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,24 +10,24 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream;
-use talaria_engine::engine::{Follow, Line, ShellRun};
+use talaria_engine::engine::{EventLine, JournalFollower, ShellExecution};
 use tokio::sync::mpsc;
 
-/// After so much silence a comment says that the stream is alive.
+/// After this much silence a comment says that the stream is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How many lines wait for the reader.
 const WAITING: usize = 32;
 
-/// Answers with what `follow` gives, until the engine stops or the reader is gone.
-pub(crate) fn response(follow: Follow) -> Response {
+/// Answers with what `follow` returns, until the engine stops or the reader is gone.
+pub(crate) fn response(follow: JournalFollower) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING);
-    // A task of its own: the comment that interrupts the wait must not interrupt `Follow::next`.
+    // A task of its own: the comment that interrupts the wait must not interrupt `JournalFollower::next`.
     tokio::spawn(pump(follow, sender));
     stream_of(receiver)
 }
 
 /// Answers with what a command prints, until it has ended. When the reader is gone, so is the command.
-pub(crate) fn shell(run: ShellRun) -> Response {
+pub(crate) fn shell(run: ShellExecution) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING);
     tokio::spawn(pump_shell(run, sender));
     stream_of(receiver)
@@ -41,7 +41,7 @@ fn stream_of(receiver: Waiting) -> Response {
     response
 }
 
-async fn pump(mut follow: Follow, sender: mpsc::Sender<Line>) {
+async fn pump(mut follow: JournalFollower, sender: mpsc::Sender<EventLine>) {
     loop {
         let line = tokio::select! {
             line = follow.next() => line,
@@ -54,20 +54,20 @@ async fn pump(mut follow: Follow, sender: mpsc::Sender<Line>) {
     }
 }
 
-async fn pump_shell(mut run: ShellRun, sender: mpsc::Sender<Line>) {
+async fn pump_shell(mut run: ShellExecution, sender: mpsc::Sender<EventLine>) {
     for seq in 1.. {
         let news = tokio::select! {
             news = run.next() => news,
             () = sender.closed() => return,
         };
         let Some(json) = news.and_then(|news| serde_json::to_string(&news).ok()) else { return };
-        if sender.send(Line { seq, json: json.into() }).await.is_err() {
+        if sender.send(EventLine { seq, json: json.into() }).await.is_err() {
             return;
         }
     }
 }
 
-type Waiting = mpsc::Receiver<Line>;
+type Waiting = mpsc::Receiver<EventLine>;
 
 async fn next_bytes(mut waiting: Waiting) -> Option<(Result<Bytes, Infallible>, Waiting)> {
     let mut lines = Vec::new();
@@ -83,7 +83,7 @@ async fn next_bytes(mut waiting: Waiting) -> Option<(Result<Bytes, Infallible>, 
     Some((Ok(bytes), waiting))
 }
 
-fn write(line: &Line, text: &mut String) {
+fn write(line: &EventLine, text: &mut String) {
     text.push_str(&format!("id: {}\n", line.seq));
     // What Codex sent is kept as it came, line breaks between its tokens included; a line of the stream has none.
     for part in line.json.split(['\n', '\r']) {
@@ -103,7 +103,7 @@ mod tests {
     fn an_event_with_line_breaks_in_it_arrives_as_the_same_json() {
         let json = "{\"a\":\r\n 1,\n\"b\":\r2}";
         let mut text = String::new();
-        write(&Line { seq: 7, json: json.into() }, &mut text);
+        write(&EventLine { seq: 7, json: json.into() }, &mut text);
         let mut decoder = Decoder::new(1000);
         decoder.feed(text.as_bytes()).unwrap();
         let message = decoder.next_message().unwrap();

@@ -99,7 +99,7 @@ impl FromRequestParts<Engine> for Of {
 }
 
 fn claimed(header: &HeaderValue) -> Result<Principal, BadRequest> {
-    let bad = || BadRequest(format!("the header {} names nobody", route::PRINCIPAL));
+    let bad = || BadRequest(format!("the header {} names no principal", route::PRINCIPAL));
     let text = route::percent_decoded(header.to_str().map_err(|_| bad())?).ok_or_else(bad)?;
     text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))
 }

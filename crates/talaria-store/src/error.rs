@@ -22,7 +22,7 @@ pub enum StoreError {
     #[error("there is no session {0}")]
     UnknownSession(SessionId),
     /// What was to be written contradicts what is kept. A mistake of the caller.
-    #[error("this contradicts what is kept: {0}")]
+    #[error("this contradicts the stored data: {0}")]
     Conflict(String),
     /// The disk is full. Nothing was changed; later writes work when there is room.
     #[error("the disk is full")]
@@ -43,7 +43,7 @@ pub enum StoreError {
     #[error("the database is damaged: {0}")]
     Corrupt(String),
     /// A row holds something that this version cannot read.
-    #[error("cannot read what is kept: {0}")]
+    #[error("cannot read the stored data: {0}")]
     Unreadable(String),
     /// The store was closed.
     #[error("the store is closed")]

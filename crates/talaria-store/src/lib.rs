@@ -1,4 +1,4 @@
-//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks and the outbox.
+//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory and the outbox.
 //!
 //! Map: callers hold a `Store` (`store`), whose methods are the whole interface; each calls the backend that the store was
 //! opened with. `model` has the rows, patches and filters as plain data. `sqlite` is the backend with one SQLite file: all
@@ -7,7 +7,7 @@
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which every backend must pass:
 //! events are numbered per session without a gap, together with the rows that change with them; a write under a lease
-//! that another engine holds is refused; one answer to a request wins; what was acknowledged is on the disk.
+//! that another engine holds is refused; one answer to a request wins; a call of a tool that changes something begins once; what was acknowledged is on the disk.
 //!
 //! Nothing here reads a clock or makes an id: times (milliseconds since 1970) and ids come from the caller. Texts are
 //! kept as they come: redaction and sealing are done before.
@@ -31,12 +31,16 @@ pub use model::imported::{
 };
 pub use model::inspection::Inspection;
 pub use model::lease::{Lease, Takeover};
+pub use model::memory::{
+    MemoryEntryRow, MemoryMirror, MemoryOrigin, MemoryProposalRow, MemoryRevisionFilter, MemoryRevisionRow,
+    MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
+};
 pub use model::message::{MessageRow, NewMessage};
 pub use model::open_options::{Durability, OpenOptions};
 pub use model::outbox::{NewOutbox, OutboxRow};
 pub use model::prune::{PrunableSession, PrunePolicy, PrunePreview, PruneResult};
 pub use model::request::{
-    Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
+    AnswerResult, NewAnswer, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
 pub use model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
@@ -45,8 +49,12 @@ pub use model::session::{
 };
 pub use model::size::{RowCounts, StoreSize};
 pub use model::task::{LastTurn, NewTaskRow, TaskFilter, TaskLineRow, TaskPage, TaskRow};
+pub use model::tool_call::{NewToolCall, ToolCallKey, ToolCallRow, ToolCallStep};
 pub use model::trim::{TrimPolicy, TrimResult};
 pub use model::turn::{NewTurnRow, TurnPatch, TurnRow};
-pub use model::words::{AuditOutcome, HostState, OutboxState, RequestState, SessionKind, SessionState};
+pub use model::words::{
+    AuditOutcome, HostState, MemoryAuthor, MemoryProposalState, OutboxState, RequestState, SessionKind,
+    SessionState,
+};
 pub use open_error::StoreOpenError;
 pub use store::Store;

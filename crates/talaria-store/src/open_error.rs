@@ -106,7 +106,7 @@ impl StoreOpenError {
             }
             Self::Newer { .. } => "use the newer Talaria, or set TALARIA_HOME to another directory",
             Self::Damaged { .. } | Self::FoundDamaged { .. } => {
-                "repair it with `sqlite3 FILE .recover`, or move it away to begin anew; nothing of it was changed"
+                "repair it with `sqlite3 FILE .recover`, or move it away to start with an empty one; the file is unchanged"
             }
             Self::DamagedAndNotCopied { .. } => "copy the file to a safe place yourself, then move it away",
             Self::Busy { .. } => "end the program that has the database open, then try again",

@@ -16,15 +16,20 @@ use crate::model::host::{HostProcess, HostRow, NewHost};
 use crate::model::imported::{ImportResult, ImportedSession, OriginRow, UndoneImport};
 use crate::model::inspection::Inspection;
 use crate::model::lease::{Lease, Takeover};
+use crate::model::memory::{
+    MemoryEntryRow, MemoryMirror, MemoryProposalRow, MemoryRevisionFilter, MemoryRevisionRow,
+    MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
+};
 use crate::model::message::MessageRow;
 use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
 use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
-use crate::model::request::{Answer, AnswerResult, RequestFilter, RequestRow, UnusedAnswer};
+use crate::model::request::{AnswerResult, NewAnswer, RequestFilter, RequestRow, UnusedAnswer};
 use crate::model::search::{MessageMatch, SearchFilter};
 use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
 use crate::model::size::{RowCounts, StoreSize};
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
+use crate::model::tool_call::{ToolCallKey, ToolCallRow};
 use crate::model::trim::{TrimPolicy, TrimResult};
 use crate::model::turn::TurnRow;
 use crate::open_error::StoreOpenError;
@@ -287,7 +292,7 @@ impl Store {
     }
 
     /// Answers a request if it is open. Of many answers one wins; the others learn which.
-    pub async fn answer_request(&self, id: &TicketId, answer: Answer) -> Result<AnswerResult, StoreError> {
+    pub async fn answer_request(&self, id: &TicketId, answer: NewAnswer) -> Result<AnswerResult, StoreError> {
         dispatch!(self.answer_request(id, answer))
     }
 
@@ -324,6 +329,25 @@ impl Store {
     /// Lists every session that has background commands, with what was kept of them.
     pub async fn background(&self) -> Result<Vec<(SessionId, String)>, StoreError> {
         dispatch!(self.background())
+    }
+}
+
+/// Calls of tools.
+impl Store {
+    /// Returns one call.
+    pub async fn tool_call(&self, key: &ToolCallKey) -> Result<Option<ToolCallRow>, StoreError> {
+        dispatch!(self.tool_call(key))
+    }
+
+    /// Returns the calls of a session, in the order of their turns.
+    pub async fn tool_calls(&self, session: &SessionId) -> Result<Vec<ToolCallRow>, StoreError> {
+        dispatch!(self.tool_calls(session))
+    }
+
+    /// Makes every call unknown that an engine with a lower epoch left running. To be called by an engine that knows that
+    /// the others are gone. Returns how many there were.
+    pub async fn abandon_tool_calls(&self, epoch: i64, at: i64) -> Result<u64, StoreError> {
+        dispatch!(self.abandon_tool_calls(epoch, at))
     }
 }
 
@@ -439,6 +463,74 @@ impl Store {
     /// Returns rows, newest first: at most `limit`, older than the row `before`, if that is given.
     pub async fn audit(&self, before: Option<i64>, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         dispatch!(self.audit(before, limit))
+    }
+}
+
+/// What is remembered across conversations.
+impl Store {
+    /// Returns the entries that are not removed, in the order in which they were made.
+    pub async fn memory_entries(&self) -> Result<Vec<MemoryEntryRow>, StoreError> {
+        dispatch!(self.memory_entries())
+    }
+
+    /// Returns one entry, also a removed one.
+    pub async fn memory_entry(&self, id: &str) -> Result<Option<MemoryEntryRow>, StoreError> {
+        dispatch!(self.memory_entry(id))
+    }
+
+    /// Changes entries, each with its revision, all or nothing. An entry that changed since the caller read it, or a
+    /// proposal that was decided before, refuses the whole write.
+    pub async fn write_memory(&self, write: MemoryWrite) -> Result<MemoryWriteResult, StoreError> {
+        dispatch!(self.write_memory(write))
+    }
+
+    /// Returns one revision.
+    pub async fn memory_revision(&self, id: i64) -> Result<Option<MemoryRevisionRow>, StoreError> {
+        dispatch!(self.memory_revision(id))
+    }
+
+    /// Returns up to `limit` revisions, newest first.
+    pub async fn memory_revisions(
+        &self,
+        filter: &MemoryRevisionFilter,
+        limit: u32,
+    ) -> Result<Vec<MemoryRevisionRow>, StoreError> {
+        dispatch!(self.memory_revisions(filter, limit))
+    }
+
+    /// Stores changes that wait for a person. The id must be new.
+    pub async fn propose_memory(&self, proposal: MemoryProposalRow) -> Result<(), StoreError> {
+        dispatch!(self.propose_memory(proposal))
+    }
+
+    /// Returns one proposal.
+    pub async fn memory_proposal(&self, id: &str) -> Result<Option<MemoryProposalRow>, StoreError> {
+        dispatch!(self.memory_proposal(id))
+    }
+
+    /// Returns the proposals that wait for a person, oldest first.
+    pub async fn pending_memory(&self) -> Result<Vec<MemoryProposalRow>, StoreError> {
+        dispatch!(self.pending_memory())
+    }
+
+    /// Returns the text that the file of a scope had when it was last written or read.
+    pub async fn memory_mirror(&self, scope: &str) -> Result<Option<MemoryMirror>, StoreError> {
+        dispatch!(self.memory_mirror(scope))
+    }
+
+    /// Returns the texts that people wrote into the file of a scope, newest first.
+    pub async fn memory_file_texts(&self, scope: &str) -> Result<Vec<String>, StoreError> {
+        dispatch!(self.memory_file_texts(scope))
+    }
+
+    /// Records what a conversation was sent of the memory.
+    pub async fn add_memory_snapshot(&self, snapshot: MemorySnapshotRow) -> Result<(), StoreError> {
+        dispatch!(self.add_memory_snapshot(snapshot))
+    }
+
+    /// Returns what a conversation was sent of the memory, oldest first. They are removed with their session.
+    pub async fn memory_snapshots(&self, session: &SessionId) -> Result<Vec<MemorySnapshotRow>, StoreError> {
+        dispatch!(self.memory_snapshots(session))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The conversation in the terminal, without I/O: inputs and news go in, rows and wishes come out.
 //!
-//! Whoever drives it reads keys, asks the engine and draws; it decides nothing. The parts know nothing of each other;
+//! The driver reads keys, asks the engine and draws; it decides nothing. The parts know nothing of each other;
 //! `typing` and `hearing` bring them together, `layout` puts them on the screen.
 
 use std::sync::Arc;
@@ -45,16 +45,16 @@ mod typing;
 mod welcome;
 
 pub use ended::ended;
-pub use frame::Frame;
-pub use known::Asked;
+pub use frame::ChatFrame;
+pub use known::RequestedSettings;
 pub use setup::Setup;
 pub use welcome::beginning;
 
 use aside::Aside;
-use commands::Command;
+use commands::SlashCommand;
 use composer::Composer;
-use contract::{Prompt, Wish};
-use history::History;
+use contract::{ChatEffect, PromptDraft};
+use history::PromptHistory;
 use keys::Keys;
 use known::{Engine, Known};
 use list::List;
@@ -96,7 +96,7 @@ pub struct Chat {
     is_caught_up: bool,
     composer: Composer,
     /// What a turn was asked for with, until Codex has begun with it.
-    sent: Option<Prompt>,
+    sent: Option<PromptDraft>,
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
@@ -124,7 +124,7 @@ pub struct Chat {
     columns: Option<u16>,
     clock: Option<(Duration, Timestamp)>,
     syntaxes: Option<Arc<Highlighter>>,
-    wishes: Vec<Wish>,
+    wishes: Vec<ChatEffect>,
 }
 
 /// What stands over the conversation and has the keyboard.
@@ -137,7 +137,7 @@ enum Popup {
 /// What choosing a row of a list means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Picks {
-    Run(Command),
+    Run(SlashCommand),
     Show(TicketId),
 }
 
@@ -146,7 +146,7 @@ impl Chat {
     pub fn new(setup: Setup) -> Self {
         let Setup { look, theme, enter, version, cwd, home, asked, history } = setup;
         let mut composer = Composer::new(look);
-        composer.remember(History::new(history));
+        composer.remember(PromptHistory::new(history));
         Self {
             look,
             theme,
@@ -197,8 +197,8 @@ impl Chat {
         }
     }
 
-    /// Gives what the chat wants since it was last asked, in the order in which it is to be done.
-    pub fn wishes(&mut self) -> Vec<Wish> {
+    /// Returns the effects since the last call, in the order in which to carry them out.
+    pub fn wishes(&mut self) -> Vec<ChatEffect> {
         std::mem::take(&mut self.wishes)
     }
 

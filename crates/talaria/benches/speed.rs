@@ -22,11 +22,11 @@ use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::thread_gate::ThreadGate;
 use talaria_codex_proto::turn::{Choosing, Input, Order, Output, Turn};
 use talaria_codex_proto::wire::notification::Notification;
-use talaria_core::escrow::Kept;
+use talaria_core::escrow::EscrowedAnswers;
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{ThreadId, TicketId, TurnId};
 use talaria_core::policy::Answers;
-use talaria_core::transcript::{Limits, Projector};
+use talaria_core::transcript::{ProjectionLimits, Projector};
 use talaria_guard::rules::Rules;
 use talaria_testkit::wire::Direction;
 use talaria_testkit::{Codex, wire};
@@ -185,13 +185,13 @@ struct Machines<'a> {
 
 impl<'a> Machines<'a> {
     fn new(order: &'a Order) -> Self {
-        Self { order, turn: new_turn(order, "none"), projector: Projector::new(Limits::default()) }
+        Self { order, turn: new_turn(order, "none"), projector: Projector::new(ProjectionLimits::default()) }
     }
 
     fn feed(&mut self, input: Input) {
         if let Input::Notification(Notification::TurnStarted(params)) = &input {
             self.turn = new_turn(self.order, params.thread_id.as_str());
-            self.projector = Projector::new(Limits::default());
+            self.projector = Projector::new(ProjectionLimits::default());
         }
         self.turn.handle(Duration::ZERO, input);
         while let Some(output) = self.turn.poll() {
@@ -257,7 +257,7 @@ fn order() -> Order {
         baseline: Usage::default(),
         limit: None,
         quiet_after: Some(Duration::from_secs(60)),
-        escrow: Kept::default(),
+        escrow: EscrowedAnswers::default(),
         choosing: Choosing::default(),
         gate: ThreadGate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),
     }

@@ -13,6 +13,7 @@ mod exec;
 mod import;
 mod mcp;
 mod measure;
+mod memory;
 mod migrate;
 mod ps;
 mod requests;
@@ -29,6 +30,7 @@ pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
 pub(crate) use import::{Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
+pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;
 pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
@@ -40,7 +42,7 @@ pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
 const DEMO_EXAMPLES: &str = "\
 Examples:
   talaria demo
-  talaria demo | cat        # nobody to ask: the demo approves its own command, and says so";
+  talaria demo | cat        # without a terminal the demo approves its own command, and says so";
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
@@ -69,21 +71,23 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run one turn of Codex and stream it
     Exec(Box<Exec>),
-    /// Work in the background: start, list, show, watch, steer, stop, go on
+    /// Work in the background: start, list, show, watch, steer, stop, continue
     Task(Tasks),
-    /// List and answer what waits for a person
+    /// List, show and answer open requests
     Requests(Requests),
-    /// List, follow and stop commands that run in the background
+    /// List, follow and stop background commands
     Ps(Ps),
     /// List, show, search, export and prune conversations
     Sessions(Sessions),
-    /// Take over what another program kept
+    /// List, change and undo what is remembered across conversations
+    Memory(Memory),
+    /// Import data of another program
     Import(Import),
-    /// Write Talaria's MCP servers into Codex's own configuration, and take them out again
+    /// Write Talaria's MCP servers into Codex's own configuration, or remove them
     Migrate(Migrate),
     /// Offer background tasks to other agents: an MCP server on standard input and output
     Mcp(Mcp),
-    /// Show who answered, started or was refused something
+    /// Show the audit log: who answered, started or was refused something
     Audit(Audit),
     /// Show the engine, its Codex processes, running turns and open requests
     Status(Status),
@@ -95,7 +99,7 @@ pub(crate) enum Command {
     Service(Service),
     /// Show, set and check Talaria's configuration
     Config(Config),
-    /// Show or choose who runs the turns
+    /// Show or choose the runtime of turns
     CodexRuntime(CodexRuntime),
     /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
@@ -110,7 +114,7 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Print the manual page, or write one for every command
     Man(Man),
-    /// Give the terminal back when the chat cannot; only the chat starts it
+    /// Restore the terminal when the chat cannot; only the chat starts it
     #[command(name = keeper::NAME, hide = true)]
     KeepTerminal,
 }

@@ -47,7 +47,7 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     let opened = opened(&client, &settings, &options).await?;
     let face = face(&options);
     if let Face::Plain { because: Some(why) } = &face {
-        complain(&format!("{why}; this is the plain mode\n"));
+        complain(&format!("{why}; using plain mode\n"));
     }
     let args::Chat { model, effort, sandbox, approval, mode, .. } = options;
     let wanted = Preferences { model, effort, sandbox, approval, mode };
@@ -117,7 +117,9 @@ async fn opened(
             }
             Ok(Some(last.info))
         }
-        None => Err(Trouble::new(exit::USAGE, "there is no conversation to go on with")
-            .try_this("`talaria` begins one")),
+        None => {
+            Err(Trouble::new(exit::USAGE, "there is no conversation to resume")
+                .try_this("`talaria` starts one"))
+        }
     }
 }

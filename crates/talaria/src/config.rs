@@ -87,7 +87,7 @@ pub(crate) fn file_trouble(error: &UserFileError) -> Trouble {
 }
 
 /// What a person is told of a file that is not TOML, or of a key that cannot be changed in it.
-pub(crate) fn text_trouble(file: &Path, problem: &talaria_core::config::Problem) -> Trouble {
+pub(crate) fn text_trouble(file: &Path, problem: &talaria_core::config::ConfigProblem) -> Trouble {
     Trouble::new(exit::FAILED, format!("cannot use {}", file.display()))
         .because(problem)
         .try_this("correct that line with `talaria config edit`, or move the file away; nothing was changed")

@@ -48,9 +48,9 @@ pub(crate) struct Followed<'a> {
 /// What the person here is to the turn.
 #[derive(Debug)]
 pub(crate) enum Bond {
-    /// Whoever wants it: Ctrl-C stops it, and so does an output that nobody reads.
+    /// The client that started it: Ctrl-C stops it, and so does an output without a reader.
     Owner,
-    /// Somebody who looks on at this task: leaving changes nothing.
+    /// A passive client of this task: leaving changes nothing.
     Onlooker(String),
     /// The demo, whose engine ends with it: Ctrl-C stops the turn, and so does leaving.
     Demo,
@@ -146,7 +146,7 @@ pub(crate) async fn run(
             tokio::time::timeout(LAST_WORDS, async { while errands.join_next().await.is_some() {} }).await;
     }
     match face.broken() {
-        // Whoever read our output has seen enough.
+        // The reader of our output has seen enough.
         Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Trouble::new(exit::FAILED, "cannot write the output").because(error))
         }
@@ -182,8 +182,8 @@ fn take(
                     return Ok(Some(Last::Outcome(Box::new(report))));
                 }
             }
-            News::Away => face.note("the engine is away; waiting for it to come back"),
-            News::Back => face.note("the engine is back"),
+            News::Away => face.note("the engine does not respond; reconnecting"),
+            News::Back => face.note("reconnected to the engine"),
             News::Over(Some(ClientError::Stopped)) => return Ok(Some(Last::EngineStopped)),
             News::Over(error) => {
                 let trouble = match error {
@@ -310,12 +310,12 @@ fn parting_words(
         (Parting::Unheard, _) => return None,
         (_, Bond::Demo) => format!("{who} before the turn ended; the demo ends, and the turn with it\n"),
         (Parting::CtrlC, Bond::Owner) => format!(
-            "you left before the turn ended; it was asked to stop, and goes on until it does\n\
+            "you left before the turn ended; it was asked to stop, and continues until it does\n\
              follow it: {again}\n\
              stop it, and everything else: talaria stop\n"
         ),
         (Parting::CtrlC, Bond::Onlooker(task)) => format!(
-            "you left; the task goes on\n\
+            "you left; the task continues\n\
              watch it: {again}\n\
              stop it:  talaria task interrupt {task}\n"
         ),
@@ -344,7 +344,7 @@ fn stopped(face: &mut Face, followed: &Followed<'_>) -> Report {
     face.leave(&report);
     complain(&format!(
         "{why}: it was ended with `talaria stop`, and this command does not start it again\n\
-         what became of the turn: {again}\n"
+         see what happened to the turn: {again}\n"
     ));
     report
 }

@@ -25,11 +25,11 @@ use crate::stop::wait_until_gone;
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, engine, look};
-use talaria_render::Terminal;
+use talaria_render::TerminalRenderer;
 
 mod script;
 
-const STOPPED: &str = "the demo was stopped before its turn began";
+const STOPPED: &str = "the demo was stopped before its turn started";
 
 /// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
@@ -160,7 +160,7 @@ async fn tell(
     let started = unless_stopped(stops, patiently("starting Codex", starting), stopped(STOPPED)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
     let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Demo };
-    let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
+    let renderer = Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()));
     let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
     conversation::run(&followed, renderer, answerer, lines, stops).await
 }

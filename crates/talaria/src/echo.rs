@@ -1,6 +1,6 @@
 //! Whether the terminal shows what is typed: a secret is typed unseen.
 //!
-//! The terminal outlives the program and keeps its settings, so whoever leaves, by whatever door, calls `show` first. A panic
+//! The terminal outlives the program and keeps its settings, so every way to leave calls `show` first. A panic
 //! does so by itself, and after `kill -9` the keeper does. Lines, Ctrl-C and the end of a line work as before: only the letters
 //! do not appear.
 
@@ -27,7 +27,7 @@ pub(crate) fn hide(terminal: &File) -> io::Result<()> {
     HOOK.call_once(show_on_panic);
     let before = tcgetattr(terminal)?;
     let (kept, told) = (terminal.try_clone()?, terminal.try_clone()?);
-    // Before it is done: whoever is killed in between has changed nothing, and the keeper sees that.
+    // Before it is done: a process that is killed in between has changed nothing, and the keeper sees that.
     keeper::taken(Held::Typing(Modes::of(&before)), || Stdio::from(told));
     if let Err(error) = unsee(&kept, &before) {
         keeper::given();
@@ -37,7 +37,7 @@ pub(crate) fn hide(terminal: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Hides it again, if it is to be hidden and somebody else may have changed the terminal meanwhile.
+/// Hides it again, if it is to be hidden and another program may have changed the terminal meanwhile.
 pub(crate) fn hide_again() {
     let hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((terminal, before)) = &*hidden {
@@ -69,7 +69,7 @@ fn put_back(hidden: Option<(File, Termios)>) {
 fn show_on_panic() {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        // Whoever panicked may be the one who holds it.
+        // The thread that panicked may be the one that holds it.
         if let Ok(mut hidden) = HIDDEN.try_lock() {
             put_back(hidden.take());
         }

@@ -98,7 +98,7 @@ pub(crate) fn not_done(what: &str, error: &ClientError, look: impl Into<Advice>)
 
 /// Nobody knows whether the engine heard it.
 pub(crate) fn not_known(trouble: &Trouble, look: impl Into<Advice>) -> Trouble {
-    let what = "it is not known whether the engine heard this";
+    let what = "the connection dropped; the request may or may not have been applied";
     Trouble::new(trouble.exit, what).because(trouble.summary()).try_this(look)
 }
 
@@ -157,7 +157,7 @@ mod tests {
         let broken = told(ClientError::Broken("it ended".to_owned()));
         assert_eq!(
             broken.summary(),
-            "it is not known whether the engine heard this: cannot start the task: the connection to the engine \
+            "the connection dropped; the request may or may not have been applied: cannot start the task: the connection to the engine \
              broke: it ended"
         );
         assert_eq!(broken.hint(), "look at the list");

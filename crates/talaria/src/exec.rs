@@ -72,8 +72,11 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
 /// Follows a turn that was started elsewhere.
 async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
     if options.approve == Approve::All {
-        return Err(Trouble::new(exit::USAGE, "`--approve all` cannot be said to a turn that runs already")
-            .try_this("use `--approve ask`, `wait` or `decline`"));
+        return Err(Trouble::new(
+            exit::USAGE,
+            "`--approve all` cannot be used for a turn that is already running",
+        )
+        .try_this("use `--approve ask`, `wait` or `decline`"));
     }
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;
@@ -107,10 +110,10 @@ fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> 
     let last = detail.turns.last();
     let took = last.and_then(|turn| Duration::try_from(turn.settled_at?.duration_since(turn.sent_at?)).ok());
     let Some(report) = last.and_then(|turn| turn.outcome.clone()) else {
-        return Err(Trouble::new(exit::FAILED, format!("no turn runs on {name}, and none ever did"))
+        return Err(Trouble::new(exit::FAILED, format!("no turn is running in {name}, and none ever ran"))
             .try_this(format!("talaria exec --resume {name} \"…\" starts a turn")));
     };
-    complain(&format!("no turn runs on {name}; its last turn ended like this:\n"));
+    complain(&format!("no turn is running in {name}; its last turn ended like this:\n"));
     // Unbounded in type; without a receiver nothing waits in it.
     let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
     let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
@@ -167,8 +170,8 @@ async fn start(
     if let Some(id) = &options.resume {
         return match client.start_turn(id, &turn).await {
             Ok(started) => Ok(started),
-            Err(error @ ClientError::Broken(_)) => Err(not_confirmed("cannot go on with it", &error)),
-            Err(error) => Err(refused_id("cannot go on with this conversation", &error)),
+            Err(error @ ClientError::Broken(_)) => Err(not_confirmed("cannot resume it", &error)),
+            Err(error) => Err(refused_id("cannot resume this conversation", &error)),
         };
     }
     let Exec { sandbox, approval, .. } = *options;
@@ -177,7 +180,7 @@ async fn start(
 }
 
 /// How to find out whether a turn began that was handed to the engine.
-const LOOK: &str = "`talaria status` shows what runs";
+const LOOK: &str = "`talaria status` shows what is running";
 
 /// The engine did not take the turn, or the connection broke before it said so.
 fn not_confirmed(what: &str, error: &ClientError) -> Trouble {
@@ -191,10 +194,10 @@ fn not_confirmed(what: &str, error: &ClientError) -> Trouble {
 /// The person stopped it before the engine confirmed the turn.
 fn stopped(was_handed: bool) -> Trouble {
     if !was_handed {
-        return Trouble::new(exit::INTERRUPTED, "stopped before the turn began");
+        return Trouble::new(exit::INTERRUPTED, "stopped before the turn started");
     }
     Trouble::new(exit::LOST, "stopped before the engine confirmed the turn")
-        .because("it may have begun")
+        .because("it may have started")
         .try_this(LOOK)
 }
 

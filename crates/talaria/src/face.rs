@@ -1,4 +1,4 @@
-//! The face of a running turn: shows its events, and puts its questions to whoever answers them here.
+//! The face of a running turn: shows its events, and asks its questions here.
 //!
 //! `conversation` calls it for every event, for lines that were typed and when time passed; what it wants of the engine
 //! it says through `wishes`. A face that cannot be written to any more stops the turn, because nobody would see what it
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use crate::keyboard::{Asked, Keyboard, Keys, Typed};
 use crate::trouble::complain;
 use crate::{echo, look};
-use talaria_render::dialog::{Dialog, Next};
+use talaria_render::dialog::{Dialog, DialogResult};
 use talaria_render::{Renderer, Shown};
 
 /// Who answers when Codex asks.
@@ -30,7 +30,7 @@ pub(crate) enum Answerer {
     Person(Keyboard),
     /// Nobody: everything is declined.
     Nobody,
-    /// Somebody elsewhere, who is told how.
+    /// A client elsewhere; the command for it is shown.
     Elsewhere,
     /// The demo, which accepts the commands and patches of its own script.
     Demo,
@@ -60,7 +60,7 @@ pub(crate) struct Face {
     answerer: Answerer,
     wishes: mpsc::UnboundedSender<Wish>,
     questions: VecDeque<Question>,
-    /// What happened up to here is over: whoever was asked then may have answered.
+    /// What happened up to here is over: questions asked then may have been answered.
     past: i64,
     /// What was asked in the past and is not closed yet.
     unanswered: Vec<(TicketId, Ask)>,
@@ -202,8 +202,8 @@ impl Face {
         }
         let answer = match typed.keys {
             Keys::Line(text) => match question.dialog.take(&text) {
-                Next::Answer(answer) => answer,
-                Next::Ask => return self.prompt(),
+                DialogResult::Answer(answer) => answer,
+                DialogResult::Ask => return self.prompt(),
             },
             // Closing the input is a no.
             Keys::Closed | Keys::Failed => Decision::Decline.into(),
@@ -211,16 +211,16 @@ impl Face {
         self.answer_first(answer, Who::User);
     }
 
-    /// Tells that an answer was not taken. If it does not fit, the person is asked again.
+    /// Reports that an answer was not accepted. If it does not fit, the person is asked again.
     pub(crate) fn refused(&mut self, ticket: &TicketId, error: &ClientError) {
         let is = |code| matches!(error, ClientError::Problem(problem) if problem.code == code);
         let fits = !is(ProblemCode::Misfit);
         let is_unknown = matches!(error, ClientError::Broken(_));
         match &self.answerer {
             Answerer::Person(_) if is_unknown => {
-                self.note(&format!("it is not known whether your answer was taken: {error}"));
+                self.note(&format!("it is not known whether your answer was recorded: {error}"));
             }
-            Answerer::Person(_) => self.note(&format!("your answer was not taken: {error}")),
+            Answerer::Person(_) => self.note(&format!("your answer was not accepted: {error}")),
             _ if is_unknown => {
                 self.note(&format!("it is not known whether the request was answered: {error}"));
             }
@@ -274,7 +274,7 @@ impl Face {
         matches!(self.answerer, Answerer::Nobody)
     }
 
-    /// Gives back who answers.
+    /// Returns who answers.
     pub(crate) fn into_answerer(self) -> Answerer {
         self.answerer
     }
@@ -288,7 +288,7 @@ impl Face {
         match &self.answerer {
             Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline.into(), Who::Nobody),
             Answerer::Elsewhere => self.note(&format!(
-                "it waits for an answer: talaria requests answer {ticket} accept (or decline, …)"
+                "waiting for an answer: talaria requests answer {ticket} accept (or decline, …)"
             )),
             Answerer::Demo => {
                 let is_scripted = matches!(ask, Ask::Command { .. } | Ask::Patch { .. });

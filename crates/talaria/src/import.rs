@@ -29,7 +29,7 @@ pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
     let imported = patiently("reading", client.import(&import)).await;
-    let imported = imported.map_err(|error| refused("cannot take these tasks over", &error))?;
+    let imported = imported.map_err(|error| refused("cannot import these tasks", &error))?;
     print(&if *json { json_lines(&[imported]) } else { words(&imported) })?;
     Ok(0)
 }
@@ -53,20 +53,18 @@ fn words(imported: &Imported) -> String {
         1 => "1 task".to_owned(),
         _ => format!("{count} tasks"),
     };
-    let mut out = format!("{} taken over\n", count(imported.tasks));
+    let mut out = format!("{} imported\n", count(imported.tasks));
     if imported.lost > 0 {
-        out += &format!("{} of them had not ended; what became of that is not known\n", imported.lost);
+        out += &format!("{} of them had not ended; their outcome is not known\n", imported.lost);
     }
     if imported.known > 0 {
-        out += &format!("{} had been taken over before\n", count(imported.known));
+        out += &format!("{} had been imported before\n", count(imported.known));
     }
     for name in &imported.refused {
-        out += &format!(
-            "not taken over, because something else has its name or it is none: {}\n",
-            plain_line(name)
-        );
+        out +=
+            &format!("not imported, because it is not a task or its name is in use: {}\n", plain_line(name));
     }
-    out + "see them: talaria task list\n"
+    out + "list them: talaria task list\n"
 }
 
 #[cfg(test)]
@@ -78,11 +76,11 @@ mod tests {
     #[test]
     fn what_was_taken_over_is_told() {
         expect![[r#"
-            3 tasks taken over
-            2 of them had not ended; what became of that is not known
-            1 task had been taken over before
-            not taken over, because something else has its name or it is none: a␛b
-            see them: talaria task list
+            3 tasks imported
+            2 of them had not ended; their outcome is not known
+            1 task had been imported before
+            not imported, because it is not a task or its name is in use: a␛b
+            list them: talaria task list
         "#]]
         .assert_eq(&words(&Imported {
             tasks: 3,
@@ -91,6 +89,6 @@ mod tests {
             refused: vec!["a\u{1b}b".to_owned()],
             sessions: None,
         }));
-        assert_eq!(words(&Imported::default()), "0 tasks taken over\nsee them: talaria task list\n");
+        assert_eq!(words(&Imported::default()), "0 tasks imported\nlist them: talaria task list\n");
     }
 }

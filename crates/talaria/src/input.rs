@@ -68,7 +68,7 @@ pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<InputPart>, 
 
 fn too_long(length: String) -> Trouble {
     Trouble::new(exit::USAGE, format!("the prompt is too long: {length} characters"))
-        .because(format!("Codex takes at most {INPUT_LIMIT}"))
+        .because(format!("Codex accepts at most {INPUT_LIMIT}"))
         .try_this("put the text into a file and ask Codex to read it")
 }
 

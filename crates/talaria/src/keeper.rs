@@ -1,4 +1,4 @@
-//! Somebody who gives the terminal back when the program cannot: it was killed, or ran into a fault that no hook hears of.
+//! A process that restores the terminal when the program cannot: it was killed, or ran into a fault that no hook sees.
 //!
 //! A small process of the same program stays beside it and reads a pipe from it: a line for every time that the terminal is
 //! changed or given back. The system closes the pipe when the program is gone, however it went. It answers no signal, and is no
@@ -76,14 +76,13 @@ fn tell(line: &str) {
     }
 }
 
-/// Is the keeper: waits for the end of the program, and gives back what it had not. The number is the exit code.
+/// Is the keeper: waits for the end of the program, and restores what it had not. The number is the exit code.
 pub(crate) fn run() -> Result<u8, Trouble> {
     if io::stdin().is_terminal() {
-        return Err(
-            Trouble::new(exit::USAGE, "only Talaria itself starts this").try_this("`talaria` opens the chat")
-        );
+        return Err(Trouble::new(exit::USAGE, "only Talaria itself runs this command")
+            .try_this("`talaria` opens the chat"));
     }
-    let cannot = |error| Trouble::new(exit::FAILED, "cannot give the terminal back").because(error);
+    let cannot = |error| Trouble::new(exit::FAILED, "cannot restore the terminal").because(error);
     keep().map(|()| 0).map_err(cannot)
 }
 

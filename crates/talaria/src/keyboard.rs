@@ -1,4 +1,4 @@
-//! Lines that a person types at the terminal, read only when somebody asks for one.
+//! Lines that a person types at the terminal, read on demand only.
 //!
 //! What was typed before the question is thrown away: it cannot be an answer to something not yet seen. That happens
 //! before the question is shown, so that a quick answer to it is not lost. The terminal itself is read, not standard

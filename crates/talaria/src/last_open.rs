@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use crate::lines_file;
 
-/// So many directories are remembered.
+/// At most this many directories are remembered.
 const MOST: usize = 200;
 /// How many conversations are listed at a time, and how many pages of them are read.
 const PAGE: usize = 500;

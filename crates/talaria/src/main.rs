@@ -35,6 +35,7 @@ mod left;
 mod lines_file;
 mod look;
 mod mcp;
+mod memory;
 mod migrate;
 mod output;
 mod patience;
@@ -82,6 +83,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Requests(options) => requests::run(&options).await,
             Command::Ps(options) => ps::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
+            Command::Memory(options) => memory::run(&options).await,
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,

@@ -31,7 +31,7 @@ pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
     let build = this_build().map_err(|error| cannot(&error))?;
     if io::stdin().is_terminal() {
         complain(
-            "this speaks MCP with a program, not with people; `talaria mcp --help` says how to tell a client of it\n",
+            "this command speaks MCP with a client program; `talaria mcp --help` shows how to register it\n",
         );
     }
     let launcher = Launcher::new(settings.home.root(), &program, build);
@@ -75,7 +75,7 @@ fn input() -> io::Result<UnixStream> {
     UnixStream::from_std(ours)
 }
 
-/// Becomes ready when somebody wants the program to end.
+/// Becomes ready when the program is asked to end.
 fn stop() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

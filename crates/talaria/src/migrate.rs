@@ -9,7 +9,7 @@ use talaria_codex::host::HostSpec;
 use talaria_codex::migrate::{
     MigrateError, Migration, MigrationDraft, MigrationTarget, Plugins, TargetError, discover,
 };
-use talaria_core::config::Problem;
+use talaria_core::config::ConfigProblem;
 
 use crate::args;
 use crate::look;
@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let work = async { if options.undo { undo::run(options).await } else { migrate(options).await } };
     tokio::select! {
         done = work => done,
-        // The file is replaced without a pause, so whoever is stopped has not begun with it.
+        // The file is replaced without a pause, so a command that is stopped has not begun with it.
         stop = stops.next() => Err(Trouble::new(stop.exit(), "stopped; nothing was changed")),
     }
 }
@@ -96,8 +96,8 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
 }
 
 /// What is wrong with a server is told in the report, and is no reason to leave the others out.
-fn without_server_problems(mut settings: Settings) -> (Settings, Vec<Problem>) {
-    let is_server = |problem: &mut Problem| {
+fn without_server_problems(mut settings: Settings) -> (Settings, Vec<ConfigProblem>) {
+    let is_server = |problem: &mut ConfigProblem| {
         problem.key.as_deref().is_some_and(|key| key == "mcp_servers" || key.starts_with("mcp_servers."))
     };
     let problems = settings.problems.extract_if(.., is_server).collect();
@@ -133,12 +133,12 @@ impl Face<'_> {
         let mut outcome = Outcome::new(Done::Written, self.migration.file(), wish.exit());
         outcome.backup = applied.backup.map(|path| path.display().to_string());
         let kept = outcome.backup.as_deref();
-        let kept = kept.map(|path| format!("\nwhat was there before is kept in {}", plain_line(path)));
+        let kept = kept.map(|path| format!("\nthe previous file is kept in {}", plain_line(path)));
         let elsewhere = self.options.codex_home.as_ref();
         let elsewhere =
             elsewhere.map(|home| format!(" --codex-home {}", plain_line(&home.display().to_string())));
         let words = format!(
-            "written{}{}\nback again: talaria migrate --undo{}",
+            "written{}{}\nundo with: talaria migrate --undo{}",
             left_out(wish),
             kept.unwrap_or_default(),
             elsewhere.unwrap_or_default()
@@ -170,7 +170,7 @@ impl Face<'_> {
 
 fn wished(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
     let program = std::env::current_exe()
-        .map_err(|error| Trouble::new(exit::FAILED, "cannot tell where this program is").because(error))?;
+        .map_err(|error| Trouble::new(exit::FAILED, "cannot find the path of this program").because(error))?;
     let user_home = std::env::var("HOME").ok();
     let home = std::env::var_os("TALARIA_HOME");
     let itself = Itself { program: &program, home, user_home: user_home.as_deref() };
@@ -212,7 +212,7 @@ enum Answer {
     OnlyLooking,
 }
 
-/// Asks, where there is somebody to ask. Everything but a yes is a no.
+/// Asks at a terminal. Everything but a yes is a no.
 async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Trouble> {
     if options.dry_run {
         return Ok(Answer::OnlyLooking);
@@ -241,7 +241,7 @@ async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Tr
 fn not_confirmed(options: &args::Migrate, file: &std::path::Path) -> Result<u8, Trouble> {
     let outcome = Outcome::new(Done::NotConfirmed, file, exit::USAGE);
     let is_asked = !options.json && io::stdin().is_terminal() && io::stdout().is_terminal();
-    let hint = if is_asked { "" } else { "; to do it without a question, say it again with --yes" };
+    let hint = if is_asked { "" } else { "; run it again with --yes to skip the question" };
     finish(options, &outcome, &format!("nothing was changed{hint}"))
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use talaria_render::{Renderer, SplitRenderer, StyledText, Terminal, in_rows, writer};
+use talaria_render::{Renderer, SplitRenderer, StyledText, TerminalRenderer, in_rows, writer};
 
 use crate::look;
 use crate::trouble::{Trouble, exit};
@@ -33,7 +33,7 @@ pub(crate) fn print_lines(text: &str) -> Result<(), Trouble> {
 /// turn on standard error.
 pub(crate) fn for_people() -> Box<dyn Renderer + Send> {
     if io::stdout().is_terminal() {
-        Box::new(Terminal::new(io::stdout(), look::of_stdout()))
+        Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()))
     } else {
         Box::new(SplitRenderer::new(WatchedStdout, io::stderr(), look::of_stderr()))
     }

@@ -1,4 +1,4 @@
-//! Tells a waiting person what is going on: after a second, on a terminal, in one line that goes away again.
+//! Reports progress to a waiting person: after a second, on a terminal, in one line that is erased again.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 /// Nothing is to be written beside what is on the screen.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// From now on nobody is told: the screen belongs to somebody else.
+/// From now on nothing is reported: the screen belongs to another part of the program.
 pub(crate) fn keep_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }

@@ -33,8 +33,7 @@ const NO_OUTPUT: &str =
 /// Stands in the place of the time where it is not known whether a command runs.
 const UNKNOWN: &str = "not known yet";
 /// Explains it.
-const UNCONFIRMED: &str =
-    "not known yet: the engine was restarted, and has not heard from Codex whether the command still runs\n";
+const UNCONFIRMED: &str = "not known yet: the engine was restarted, and Codex has not reported whether the command is still running\n";
 
 /// Runs the command.
 pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
@@ -93,7 +92,7 @@ pub(crate) async fn stop(client: &Client, id: &str, stop: StopBackground) -> Res
     let done = client.stop_background(id, stop).await;
     let done = done.map_err(|error| not_done("nothing was stopped", &error, NextStep::ListBackground))?;
     let line = |one: &BackgroundInfo| {
-        let how = if done.ended_before { "had ended already" } else { "stopped" };
+        let how = if done.ended_before { "had already ended" } else { "stopped" };
         format!("{how}: {} {}\n", one.id, sanitize(&unwrapped(&one.command)))
     };
     Ok(done.stopped.iter().map(line).collect())
@@ -195,7 +194,7 @@ mod tests {
             #  ID    IN BACKGROUND  FOR      COMMAND
             1  bg-1  2 minutes      codex-1  make serve
             2  bg-2  not known yet  codex-1  make serve
-            not known yet: the engine was restarted, and has not heard from Codex whether the command still runs
+            not known yet: the engine was restarted, and Codex has not reported whether the command is still running
             follow one with: talaria ps follow bg-1; stop it with: talaria ps stop bg-1
         "#]].assert_eq(&list(&[command("bg-1", true), command("bg-2", false)]));
         assert!(!list(&[command("bg-1", true)]).contains("not known"));

@@ -18,7 +18,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_render::question::Rules;
+use talaria_render::question::QuestionContext;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, Paint, StyledText, about};
 
@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
             let requests = requests.map_err(|error| refused("cannot list requests", &error))?;
             print(&match (*json, requests.is_empty()) {
                 (true, _) => json_lines(&requests),
-                (false, true) => "nothing waits for an answer\n".to_owned(),
+                (false, true) => "no open requests\n".to_owned(),
                 (false, false) => {
                     encoded(&open_requests(&requests, Timestamp::now(), look::of_stdout(), Reader::Shell))
                 }
@@ -112,9 +112,9 @@ pub(crate) fn standing(request: &RequestInfo, now: Timestamp) -> String {
             format!("{decided}; Codex has not confirmed the answer yet")
         }
         RequestState::Escrowed => {
-            format!("{decided}; Codex ended before it had the answer, which is kept until it asks again")
+            format!("{decided}; Codex ended before it received the answer, which is kept until it asks again")
         }
-        RequestState::Undelivered => format!("{decided}; whether Codex had the answer is not known"),
+        RequestState::Undelivered => format!("{decided}; it is not known whether Codex received the answer"),
         RequestState::Expired => format!("{decided}; the answer expired before Codex asked again"),
     }
 }
@@ -129,12 +129,12 @@ fn answerer(by: &str) -> String {
 /// The whole question, exactly as the chat shows it; `None` if what is asked is not known.
 pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<StyledText> {
     // What is in force where it was asked is not known here.
-    let rules = Rules { sandbox: "", approval: "", place: request.place, cwd: "" };
+    let rules = QuestionContext { sandbox: "", approval: "", place: request.place, cwd: "" };
     Some(talaria_render::question::show(request.ask.as_ref()?, Paint::new(look), look.width, rules))
 }
 
 async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble> {
-    let request = find("the answer was not taken", client, &options.request).await?;
+    let request = find("the answer was not accepted", client, &options.request).await?;
     if !options.json {
         complain(&shown(&request, Look { color: false, live: false, ..look::of_stdout() }).text());
     }
@@ -166,7 +166,7 @@ pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<Reques
         [one] => client.request(one.id.as_str()).await.map_err(|error| not_found(what, &error)),
         several => {
             let names: Vec<&str> = several.iter().map(|request| request.id.as_str()).collect();
-            Err(Trouble::new(exit::USAGE, format!("more than one request is meant by {id}"))
+            Err(Trouble::new(exit::USAGE, format!("{id} matches more than one request"))
                 .try_this(format!("one of {}", names.join(", "))))
         }
     }
@@ -174,7 +174,7 @@ pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<Reques
 
 /// An answer did not reach the engine, or was refused. If the connection broke, the engine may have it.
 pub(crate) fn not_answered(error: &ClientError) -> Trouble {
-    let what = "the answer was not taken";
+    let what = "the answer was not accepted";
     match error {
         ClientError::Broken(_) => not_done(what, error, NextStep::ListRequests),
         error => not_found(what, error),
@@ -213,7 +213,7 @@ async fn decide(request: &RequestInfo, options: &AnswerOptions) -> Result<Answer
     }
 }
 
-/// Answers on the command line are seen by whoever lists processes: secrets come through standard input.
+/// Answers on the command line are visible in the list of processes: secrets come through standard input.
 fn read_answers(text: &str) -> Result<serde_json::Value, Trouble> {
     let mut piped = String::new();
     let text = if text == "-" {
@@ -272,7 +272,7 @@ mod tests {
         );
         assert_eq!(
             told(RequestState::Undelivered),
-            "declined by you 30 seconds ago; whether Codex had the answer is not known"
+            "declined by you 30 seconds ago; it is not known whether Codex received the answer"
         );
         assert_eq!(told(RequestState::Void), "closed before it was answered here");
     }
@@ -280,7 +280,12 @@ mod tests {
     #[test]
     fn an_answer_whose_connection_broke_is_not_said_to_be_refused() {
         let broken = not_answered(&ClientError::Broken("closed".to_owned()));
-        assert!(broken.summary().starts_with("it is not known whether the engine heard this"), "{broken:?}");
+        assert!(
+            broken
+                .summary()
+                .starts_with("the connection dropped; the request may or may not have been applied"),
+            "{broken:?}"
+        );
         let gone = not_found("cannot show this request", &ClientError::Stopped);
         assert!(gone.summary().starts_with("cannot show this request: "), "{gone:?}");
     }

@@ -11,7 +11,7 @@ use talaria_codex::locate::{CodexBinary, LocateError, locate};
 use talaria_core::edit::{self, KeyPath};
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
-use talaria_core::runtime::{Choice, Decision, Facts, KEY, decide, needs_codex};
+use talaria_core::runtime::{Facts, KEY, RuntimeChoice, SwitchDecision, decide, needs_codex};
 
 use crate::args::CodexRuntime;
 use crate::config::{FIRST_LINE, Form, lock, replace, text_trouble};
@@ -30,7 +30,7 @@ pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
     Ok(0)
 }
 
-/// Shows or changes it, and gives the words for it.
+/// Shows or changes it, and returns the text for it.
 pub(crate) async fn decided(options: &CodexRuntime) -> Result<String, Trouble> {
     let settings = Settings::load()?;
     let current = current(&settings);
@@ -40,14 +40,14 @@ pub(crate) async fn decided(options: &CodexRuntime) -> Result<String, Trouble> {
     let running = if is_change { running(&settings).await? } else { Vec::new() };
     let found = codex.as_ref().map(Result::is_ok);
     match decide(Facts { current, wanted: options.wanted, codex: found, running: &running }) {
-        Decision::Report => {
+        SwitchDecision::Report => {
             let state = look::state(&settings, current, codex).await;
             Ok(if options.json { page::json(&state) } else { page::text(&state) })
         }
-        Decision::Unchanged(choice) => Ok(done(&settings, choice, current, options.json.into())),
-        Decision::NoCodex => Err(no_codex(codex)),
-        Decision::TurnsRun => Err(turns_run(&running)),
-        Decision::Write(choice) => {
+        SwitchDecision::Unchanged(choice) => Ok(done(&settings, choice, current, options.json.into())),
+        SwitchDecision::NoCodex => Err(no_codex(codex)),
+        SwitchDecision::TurnsRun => Err(turns_run(&running)),
+        SwitchDecision::Write(choice) => {
             write(&settings, choice)?;
             Ok(done(&settings, choice, current, options.json.into()))
         }
@@ -55,7 +55,7 @@ pub(crate) async fn decided(options: &CodexRuntime) -> Result<String, Trouble> {
 }
 
 /// What the file says; a value that cannot be used is none, and any wish changes it.
-fn current(settings: &Settings) -> Option<Choice> {
+fn current(settings: &Settings) -> Option<RuntimeChoice> {
     let key = KEY.join(".");
     let is_wrong = settings.problems.iter().any(|problem| problem.key.as_deref() == Some(key.as_str()));
     (!is_wrong).then(|| settings.config.model.openai_runtime.unwrap_or_default())
@@ -88,7 +88,7 @@ fn turns_run(running: &[String]) -> Trouble {
         .try_this(NextStep::StopTurns)
 }
 
-fn write(settings: &Settings, choice: Choice) -> Result<(), Trouble> {
+fn write(settings: &Settings, choice: RuntimeChoice) -> Result<(), Trouble> {
     let file = settings.home.config_file();
     let locked = lock(&settings.home)?;
     let Some(path) = KeyPath::new(KEY) else { return Ok(()) };
@@ -97,7 +97,7 @@ fn write(settings: &Settings, choice: Choice) -> Result<(), Trouble> {
     replace(locked, &new).map(drop)
 }
 
-fn done(settings: &Settings, choice: Choice, before: Option<Choice>, form: Form) -> String {
+fn done(settings: &Settings, choice: RuntimeChoice, before: Option<RuntimeChoice>, form: Form) -> String {
     let changed = before != Some(choice);
     let verdict = look::verdict(settings, choice);
     if form == Form::Json {

@@ -11,7 +11,7 @@ use talaria_core::config::Config;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
 use talaria_engine::peer_process;
 use talaria_server::client::launch::{Build, HELD};
-use talaria_server::{Notice, bind, serve, socket_path};
+use talaria_server::{ServerNotice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Serve;
@@ -44,7 +44,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     let engine = Engine::open(settings.home.clone(), options_of_engine).await;
     let engine = engine.map_err(|error| {
         let trouble = cannot(&error).try_this(error.next_step());
-        // Whoever started this one uses the other.
+        // The client that started this one uses the other.
         let exit = if matches!(error, OpenError::Lock(LockError::Held(_))) { HELD } else { trouble.exit };
         trouble.exiting(exit)
     })?;
@@ -53,7 +53,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     if !options.detached {
         let home = settings.home.root().display();
         complain(&format!(
-            "the engine of {home} runs (process {}); Ctrl-C ends it, its turns go on\n",
+            "the engine of {home} is running (process {}); Ctrl-C ends it, its turns continue\n",
             std::process::id()
         ));
     }
@@ -63,7 +63,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     Ok(0)
 }
 
-/// Lets a test see what a panic leaves in the log: a task of its own panics, and the engine goes on.
+/// Lets a test see what a panic leaves in the log: a task of its own panics, and the engine continues.
 fn panic_if_wanted() {
     if talaria_home::faults::is_panic_wanted("serve") {
         let words = std::env::var("TALARIA_PANIC_WORDS").unwrap_or_default();
@@ -107,7 +107,7 @@ fn usual_tasks() -> usize {
 }
 
 /// A line for the log.
-fn tell(notice: Notice) {
+fn tell(notice: ServerNotice) {
     complain(&format!("{} {notice}\n", jiff::Timestamp::now()));
 }
 

@@ -79,7 +79,7 @@ struct Place {
 impl Place {
     fn find() -> Result<Self, Trouble> {
         let cannot = |cause: &dyn std::fmt::Display| {
-            Trouble::new(exit::FAILED, "cannot tell what the service would run").because(cause)
+            Trouble::new(exit::FAILED, "cannot determine what the service would run").because(cause)
         };
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -104,7 +104,7 @@ impl Place {
         }
     }
 
-    /// Only what we wrote may go, and what somebody changed only if they insist.
+    /// Only our own file may be replaced or removed, and a changed one only with `--force`.
     fn may_touch(&self, insistence: Insistence) -> Result<(), Trouble> {
         let file = self.file.display();
         match self.state()? {
@@ -112,12 +112,12 @@ impl Place {
             State::There(Author::Changed) if insistence == Insistence::Force => Ok(()),
             State::There(Author::Changed) => {
                 Err(Trouble::new(exit::FAILED, format!("{file} was changed by hand"))
-                    .because("what was changed would be lost")
-                    .try_this("keep a copy, then say --force"))
+                    .because("those changes would be lost")
+                    .try_this("keep a copy, then use --force"))
             }
             State::There(Author::Other) => {
                 Err(Trouble::new(exit::FAILED, format!("{file} was not written by Talaria"))
-                    .because("somebody else's file is neither replaced nor removed")
+                    .because("Talaria replaces and removes only its own files")
                     .try_this("move it away first"))
             }
         }
@@ -143,14 +143,14 @@ impl Place {
     fn preview_removal(&self, insistence: Insistence) -> Result<String, Trouble> {
         self.may_touch(insistence)?;
         Ok(match self.state()? {
-            State::Absent => format!("{} is not there\n", self.file.display()),
+            State::Absent => format!("{} does not exist\n", self.file.display()),
             State::There(_) => format!("Would remove {}\n", self.file.display()),
         })
     }
 
     fn remove(&self) -> Result<String, Trouble> {
         if self.state()? == State::Absent {
-            return Ok(format!("{} is not there\n", self.file.display()));
+            return Ok(format!("{} does not exist\n", self.file.display()));
         }
         std::fs::remove_file(&self.file).map_err(|error| self.trouble("cannot remove", &error))?;
         Ok(format!("Removed {}\n", self.file.display()))
@@ -165,7 +165,7 @@ impl Place {
         let state = self.state()?;
         let installed = match state {
             State::Absent => {
-                return Ok(format!("not installed: {file} is not there\n\nIt would be:\n\n{}", self.text));
+                return Ok(format!("not installed: {file} does not exist\n\nIt would be:\n\n{}", self.text));
             }
             State::There(Author::Us) => "installed",
             State::There(Author::Changed) => "installed, and changed by hand",
@@ -212,7 +212,7 @@ fn manage(commands: &[Vec<String>]) -> Result<String, Trouble> {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
         };
-        return Err(Trouble::new(exit::FAILED, format!("`{}` did not work", command.join(" ")))
+        return Err(Trouble::new(exit::FAILED, format!("`{}` failed", command.join(" ")))
             .because(cause)
             .try_this("run it by hand where the service manager runs"));
     }

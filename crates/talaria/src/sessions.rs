@@ -93,7 +93,7 @@ async fn search(client: &Client, options: &Search) -> Result<(), Trouble> {
 /// Where words were found, grouped by conversation.
 pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> StyledText {
     if found.is_empty() {
-        return format!("nothing was said or done with {}\n", plain_line(words)).into();
+        return format!("no match for {}\n", plain_line(words)).into();
     }
     let paint = Paint::new(look);
     let (mut out, mut last) = (StyledText::default(), None);
@@ -212,6 +212,6 @@ mod tests {
               assistant 用 [cargo] 构建
         "#]]
         .assert_eq(&hits(&found, "cargo", narrow()).text());
-        assert_eq!(hits(&[], "a\nb", narrow()).text(), "nothing was said or done with a␊b\n");
+        assert_eq!(hits(&[], "a\nb", narrow()).text(), "no match for a␊b\n");
     }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use talaria_codex::locate::{CodexBinary, CodexOrigin, CodexSearch, LocateError, locate};
 use talaria_core::api::CodexProgram;
-use talaria_core::config::{Config, Problem, Severity};
+use talaria_core::config::{Config, ConfigProblem, Severity};
 use talaria_core::version::{PINNED, Support, Version, support};
 use talaria_home::home::TalariaHome;
 
@@ -15,7 +15,7 @@ use crate::trouble::{Trouble, complain, exit};
 pub(crate) struct Settings {
     pub(crate) home: TalariaHome,
     pub(crate) config: Config,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<ConfigProblem>,
 }
 
 impl Settings {
@@ -31,7 +31,7 @@ impl Settings {
         Ok(Self { home, config, problems })
     }
 
-    /// Tells the person about problems in the file; an error among them ends the command.
+    /// Reports problems in the file; an error among them ends the command.
     pub(crate) fn accept(self) -> Result<Self, Trouble> {
         let file = self.home.config_file();
         for problem in &self.problems {
@@ -76,7 +76,7 @@ impl Settings {
     }
 }
 
-fn is_about_a_server(problem: &Problem) -> bool {
+fn is_about_a_server(problem: &ConfigProblem) -> bool {
     problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers."))
 }
 

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use talaria_core::api::{HostInfo, Limits, RunningTurn, Status, TaskCounts};
+use talaria_core::api::{EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts};
 use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
@@ -58,7 +58,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
             None => "no engine is running; `talaria exec` starts one\n".to_owned(),
         },
         (None, false) => format!(
-            "no engine is running; what the last one left still runs: {}\n{}\
+            "no engine is running; still running from the last one: {}\n{}\
              `talaria stop` ends it; the next command that needs the engine resumes it\n",
             left::count(&left),
             left::lines(&left)
@@ -84,7 +84,7 @@ fn without_an_engine(left: &Value) -> Value {
 }
 
 /// The status for people.
-pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) -> StyledText {
+pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let engine = &status.engine;
     let mut out = StyledText::from(format!(
         "engine    Talaria {}, process {}, for {}\nhome      {}\n",
@@ -115,14 +115,14 @@ pub(crate) fn page(status: &Status, now: Timestamp, look: Look, reader: Reader) 
         out += format!("follow one with: {}\n", reader.says(&NextStep::FollowListed));
     }
     if status.requests.is_empty() {
-        return out + "\nNothing waits for an answer.\n";
+        return out + "\nNo open requests.\n";
     }
     out + "\nWaiting for an answer:\n" + open_requests(&status.requests, now, look, reader)
 }
 
 fn tasks(tasks: TaskCounts) -> String {
     match tasks {
-        TaskCounts { working: 0, waiting: 0, queued: 0 } => "none is under way".to_owned(),
+        TaskCounts { working: 0, waiting: 0, queued: 0 } => "none running".to_owned(),
         TaskCounts { working, waiting, queued } => {
             format!("{working} working, {waiting} waiting for you, {queued} queued")
         }
@@ -194,7 +194,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn idle() -> Status {
+    fn idle() -> EngineStatus {
         let engine = EngineInfo {
             pid: 41,
             version: "0.1.0".to_owned(),
@@ -203,7 +203,7 @@ mod tests {
             home: "/home/a/.talaria".to_owned(),
             since: at(0),
         };
-        Status {
+        EngineStatus {
             engine,
             hosts: Vec::new(),
             turns: Vec::new(),
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    fn busy() -> Status {
+    fn busy() -> EngineStatus {
         let session = SessionId::new("0199a000-0000-7000-8000-000000000001");
         let host = HostInfo {
             pid: 42,
@@ -255,7 +255,7 @@ mod tests {
         let notes = vec!["one conversation asks about nothing".to_owned()];
         let tasks = TaskCounts { working: 4, waiting: 1, queued: 12 };
         let limits = Limits { host_memory_kib: Some(1_048_576), ..idle().limits };
-        Status {
+        EngineStatus {
             hosts: vec![host],
             turns: vec![turn],
             requests: vec![request],
@@ -274,7 +274,7 @@ mod tests {
         assert!(text.contains("Running turns: none\n\nTurns that have not started:\nID"), "{text}");
     }
 
-    fn shown(status: &Status, width: usize) -> String {
+    fn shown(status: &EngineStatus, width: usize) -> String {
         let look = Look { color: false, width: Some(width), live: false, unicode: true };
         page(status, at(3600), look, Reader::Shell).text()
     }
@@ -284,14 +284,14 @@ mod tests {
         expect![[r#"
             engine    Talaria 0.1.0, process 41, for 1 hour
             home      /home/a/.talaria
-            tasks     none is under way
+            tasks     none running
             limits    4 tasks at once; 2 Codex processes, each with 32 threads
 
             Codex: none
 
             Running turns: none
 
-            Nothing waits for an answer.
+            No open requests.
         "#]]
         .assert_eq(&shown(&idle(), 100));
     }

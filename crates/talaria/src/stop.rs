@@ -44,7 +44,7 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
     let pid = client.engine().pid;
     if end == End::Late {
         return Err(Trouble::new(exit::FAILED, format!("the engine (process {pid}) does not end"))
-            .because("it said that it would, and is still there")
+            .because("it confirmed the stop, but is still running")
             .try_this(format!("kill {pid}")));
     }
     print(&words(pid, stopped))?;
@@ -69,7 +69,7 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
         let holder = talaria_engine::engine::holder(&home.lock_file());
         let process = holder.as_ref().map(|holder| format!(" (process {})", holder.pid)).unwrap_or_default();
         let trouble = Trouble::new(exit::FAILED, format!("the engine{process} does not answer"))
-            .because("it holds this home, and nobody listens on its socket");
+            .because("it holds this home, but does not listen on its socket");
         let hint = holder.map_or_else(
             || "find the process that has engine.lock open, and end it".to_owned(),
             |holder| format!("kill {}, then run `talaria stop` again", holder.pid),
@@ -89,22 +89,22 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
     }
     if keep_turns {
         print(&format!(
-            "no engine is running; what the last one left still runs: {}\n{}the next command that needs the engine resumes it\n",
+            "no engine is running; still running from the last one: {}\n{}the next command that needs the engine resumes it\n",
             left::count(&found),
             left::lines(&found)
         ))?;
         return Ok(0);
     }
     let holder = Holder { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    let ending = patiently("ending what the last engine left", leftovers::end(home, &holder));
+    let ending = patiently("ending the processes of the last engine", leftovers::end(home, &holder));
     let LeftEnded { ended, survivors } = ending.await.map_err(|error| {
-        Trouble::new(exit::FAILED, "cannot end what the last engine left")
+        Trouble::new(exit::FAILED, "cannot end the processes of the last engine")
             .because(error)
             .try_this("talaria stop")
     })?;
     if !ended.is_empty() {
         print(&format!(
-            "no engine was running; ended {} that the last one had left:\n{}the next engine says what became of their turns\n",
+            "no engine was running; ended {} of the last one:\n{}the next engine reports the outcome of their turns\n",
             left::count(&ended),
             left::lines(&ended)
         ))?;
@@ -113,7 +113,7 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
         return Ok(0);
     }
     let trouble = Trouble::new(exit::FAILED, format!("{} could not be ended", left::count(&survivors)));
-    Err(trouble.because(format!("killed, and still there:\n{}", left::lines(&survivors).trim_end())))
+    Err(trouble.because(format!("killed, but still running:\n{}", left::lines(&survivors).trim_end())))
 }
 
 fn words(pid: u32, stopped: Stopped) -> String {
@@ -124,11 +124,11 @@ fn words(pid: u32, stopped: Stopped) -> String {
     }
     if stopped.unsettled > 0 {
         let what = turns(stopped.unsettled);
-        text += &format!("{what} did not stop in time; the next engine says what became of it\n");
+        text += &format!("{what} did not stop in time; the next engine reports the outcome\n");
     }
     if stopped.kept > 0 {
-        let go = if stopped.kept == 1 { "goes" } else { "go" };
-        text += &format!("{} {go} on without it; the next command takes up what runs\n", turns(stopped.kept));
+        let (go_on, them) = if stopped.kept == 1 { ("continues", "it") } else { ("continue", "them") };
+        text += &format!("{} {go_on} without it; the next command resumes {them}\n", turns(stopped.kept));
     }
     text
 }
@@ -167,7 +167,8 @@ mod tests {
         assert!(late.contains("1 turn interrupted\n1 turn did not stop in time; "), "{late}");
         assert_eq!(told(0, 0), "the engine (process 7) has ended\n");
         assert_eq!(told(2, 0), "the engine (process 7) has ended\n2 turns interrupted\n");
-        let kept = "the engine (process 7) has ended\n1 turn goes on without it; the next command takes up what runs\n";
+        let kept =
+            "the engine (process 7) has ended\n1 turn continues without it; the next command resumes it\n";
         assert_eq!(told(0, 1), kept);
     }
 }

@@ -2,7 +2,7 @@
 //! continues in the engine. Every command that listens for signals keeps to this.
 //!
 //! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
-//! loop does not end by itself after being told to stop, the program leaves; the turn is the engine's, and goes on.
+//! loop does not end by itself after being told to stop, the program leaves; the turn is the engine's, and continues.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::trouble::{Trouble, exit};
 const AFTER_THE_FIRST: Duration = Duration::from_secs(30);
 /// How long the program may take to leave after the second, or after a signal to end.
 const AFTER_THE_SECOND: Duration = Duration::from_secs(4);
-/// How long the last words may take: whoever does not read the output may not read the complaints either.
+/// How long the last words may take: a reader that does not read the output may not read errors either.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// How many wishes may wait. Each signal that comes also ends the program after a while, so that more need not.
 const WAITING: usize = 16;
@@ -84,7 +84,7 @@ impl Stops {
             (SignalKind::hangup(), Stop::Leave(EndSignal::HangUp)),
         ];
         for (kind, stop) in kinds {
-            // Whoever started us with `nohup` or in the background means it; a person at the keyboard means Ctrl-C.
+            // A start with `nohup` or in the background is meant so; a person at the keyboard means Ctrl-C.
             if io::stdin().is_terminal() || !is_ignored(kind) {
                 let listening = signal(kind)
                     .map_err(|error| Trouble::new(exit::FAILED, "cannot listen for Ctrl-C").because(error))?;
@@ -134,8 +134,8 @@ async fn leave_after(patience: Duration, stop: Stop) {
     tokio::time::sleep(patience).await;
     let words = tokio::task::spawn_blocking(move || {
         Trouble::new(stop.exit(), "left before it ended")
-            .because("the output could not be written, or what was asked to stop did not")
-            .try_this("`talaria status` shows what still runs")
+            .because("the output could not be written, or the turn did not stop when asked")
+            .try_this("`talaria status` shows what is still running")
             .tell();
     });
     let _ = tokio::time::timeout(LAST_WORDS, words).await;
@@ -163,7 +163,7 @@ pub(crate) fn is_ignored(_kind: SignalKind) -> bool {
     false
 }
 
-/// Does `work` unless somebody says stop first; then the work is dropped, and `stopped` says what that means.
+/// Does `work` unless it is stopped first; then the work is dropped, and `stopped` says what that means.
 pub(crate) async fn unless_stopped<T>(
     stops: &mut Stops,
     work: impl Future<Output = Result<T, Trouble>>,
@@ -174,7 +174,7 @@ pub(crate) async fn unless_stopped<T>(
         stop = stops.next() => Err(match stop {
             Stop::Asked => stopped(),
             Stop::Leave(signal) => Trouble::new(stop.exit(), format!("ended by {}", signal.name()))
-                .try_this("`talaria status` shows what runs in the engine"),
+                .try_this("`talaria status` shows what is running in the engine"),
         }),
     }
 }

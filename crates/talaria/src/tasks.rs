@@ -48,7 +48,7 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
     }
 }
 
-/// Carries out what is done at once, and gives the words for it. What starts or follows turns is not told here.
+/// Carries out what is done at once, and returns the text for it. Not for actions that start or follow turns.
 pub(crate) async fn told(
     action: &TaskAction,
     client: &Client,
@@ -76,7 +76,7 @@ pub(crate) async fn told(
             }
         }
         TaskAction::Show { task, diff: true } => {
-            let diff = of_task("cannot show what it changed", client.diff(&task.id)).await?;
+            let diff = of_task("cannot show its changes", client.diff(&task.id)).await?;
             if task.json { json_lines(&[diff]).into() } else { patch::show(&diff.diff, look) }
         }
         TaskAction::Steer { task, text } => words::steer(task, text, client, reader).await?.into(),

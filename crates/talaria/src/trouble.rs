@@ -94,7 +94,7 @@ impl Trouble {
         }
     }
 
-    /// Tells the person, on standard error.
+    /// Prints it on standard error.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: {}\n", self.what);
         let hint = self.hint.as_deref().map(Advice::in_shell);

@@ -1,5 +1,5 @@
-//! Keys right below the end marker. Whoever adds a line to the end of a file means a key of the top level; for TOML it is
-//! one of the table above it, which is ours.
+//! Keys right below the end marker. A person who adds a line to the end of a file means a key of the top level; for
+//! TOML it is one of the table above it, which is ours.
 //!
 //! Such a key is the user's and stays when our table is taken from above it. But a key that Codex knows in such a table
 //! was meant for it, and then the whole entry is the user's. Called by `survey` when all entries are found.
@@ -33,7 +33,7 @@ pub(super) fn settle(survey: &mut Survey<'_>, before: &Record<'_>, below: Below)
     }
 }
 
-/// Tells whether the entry is as we wrote it but for these keys; from then on it has the digest without them.
+/// Returns whether the entry is as we wrote it but for these keys; from then on it has the digest without them.
 fn is_free(survey: &mut Survey<'_>, at: usize, before: &Record<'_>) -> bool {
     let entry = &survey.entries[at];
     let names = entry.below.iter().filter_map(|number| name_of(survey, *number));

@@ -1,7 +1,7 @@
-//! Whether an entry still has the value that Talaria wrote, told by a digest of the value.
+//! Whether an entry still has the value that Talaria wrote, decided by a digest of the value.
 //!
 //! A digest and not the value, because the record of a migration would otherwise be one more place with secrets. What
-//! means the same to Codex has the same digest, because Codex itself writes the file anew now and then: the order of
+//! means the same to Codex has the same digest, because Codex itself writes the file again now and then: the order of
 //! keys, the kind of table, `30` for `30.0`, an empty list or table for none, `enabled = true` of a server for none.
 
 use std::fmt::{self, Write as _};
@@ -9,12 +9,12 @@ use std::fmt::{self, Write as _};
 use sha2::{Digest as _, Sha256};
 use toml::de::{DeFloat, DeInteger, DeTable, DeValue};
 
-use talaria_core::servers::Field;
+use talaria_core::servers::ServerField;
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// The digest of an entry that we write, in hexadecimal digits: the one that [`of_value`] gives when it is read again.
-pub(super) fn of_fields<'a>(fields: impl IntoIterator<Item = (&'static str, Field<'a>)>) -> String {
+/// The digest of an entry that we write, in hexadecimal digits: the one that [`of_value`] returns when it is read again.
+pub(super) fn of_fields<'a>(fields: impl IntoIterator<Item = (&'static str, ServerField<'a>)>) -> String {
     let mut sorted: Vec<_> = fields.into_iter().filter(|(name, one)| !is_default_field(name, one)).collect();
     sorted.sort_unstable_by_key(|(name, _)| *name);
     let mut text = String::with_capacity(256);
@@ -34,7 +34,7 @@ pub(super) fn of_text(entry: &str) -> String {
     hex(text.as_bytes(), 16)
 }
 
-/// The digest of whatever stands at the place of an entry.
+/// The digest of whatever is at the place of an entry.
 pub(super) fn of_value(entry: &DeValue<'_>) -> String {
     let mut text = String::with_capacity(256);
     value(&mut text, entry);
@@ -81,18 +81,18 @@ fn real(out: &mut String, one: &DeFloat<'_>) {
     }
 }
 
-fn field(out: &mut String, one: Field<'_>) {
+fn field(out: &mut String, one: ServerField<'_>) {
     match one {
-        Field::Text(text) => string(out, text),
-        Field::Whole(one) => number(out, format_args!("{one}")),
-        Field::Real(one) => float(out, one),
-        Field::Is(is) => boolean(out, is),
-        Field::List(values) => {
+        ServerField::Text(text) => string(out, text),
+        ServerField::Whole(one) => number(out, format_args!("{one}")),
+        ServerField::Real(one) => float(out, one),
+        ServerField::Is(is) => boolean(out, is),
+        ServerField::List(values) => {
             out.push('[');
             values.iter().for_each(|text| string(out, text));
             out.push(']');
         }
-        Field::Named(values) => {
+        ServerField::Named(values) => {
             out.push('{');
             for (name, text) in values {
                 string(out, name);
@@ -159,11 +159,11 @@ fn is_default(name: &str, one: &DeValue<'_>) -> bool {
     }
 }
 
-fn is_default_field(name: &str, one: &Field<'_>) -> bool {
+fn is_default_field(name: &str, one: &ServerField<'_>) -> bool {
     match one {
-        Field::Is(is) => name == "enabled" && *is,
-        Field::List(values) => values.is_empty(),
-        Field::Named(values) => values.is_empty(),
-        Field::Text(_) | Field::Whole(_) | Field::Real(_) => false,
+        ServerField::Is(is) => name == "enabled" && *is,
+        ServerField::List(values) => values.is_empty(),
+        ServerField::Named(values) => values.is_empty(),
+        ServerField::Text(_) | ServerField::Whole(_) | ServerField::Real(_) => false,
     }
 }

@@ -1,10 +1,10 @@
 //! The two lines around what Talaria wrote: for people to see, and for a Talaria that has no record of it.
 //!
 //! A line is a marker only if it is exactly one of ours, so that no comment of the user's is taken for one. The end
-//! marker carries a digest of the entries between the two; if it fits, nobody but a Talaria wrote them.
+//! marker carries a digest of the entries between the two; if it fits, no one but a Talaria wrote them.
 
 use super::digest;
-use super::place::Place;
+use super::place::EntryPlace;
 use super::statements::{Kind, Statement};
 
 /// The line before.
@@ -14,13 +14,13 @@ const END: &str = "# <<< talaria ";
 const DIGEST_BYTES: usize = 4;
 
 /// Writes the line after, for these entries with the digests of their values.
-pub(super) fn end(out: &mut String, entries: Vec<(&Place, &str)>) {
+pub(super) fn end(out: &mut String, entries: Vec<(&EntryPlace, &str)>) {
     out.push_str(END);
     out.push_str(&seal(entries));
 }
 
 /// Digests entries; their order does not matter.
-pub(super) fn seal(mut entries: Vec<(&Place, &str)>) -> String {
+pub(super) fn seal(mut entries: Vec<(&EntryPlace, &str)>) -> String {
     entries.sort_unstable();
     let mut text = String::with_capacity(entries.len() * 64);
     for (place, digest) in entries {

@@ -1,4 +1,4 @@
-//! Where an entry stands in Codex's configuration: the three kinds of places that Talaria ever writes to.
+//! Where an entry is in Codex's configuration: the three kinds of places that Talaria ever writes to.
 //!
 //! A place is what the record of a migration keeps, so its form in JSON (a list of names) must stay readable.
 
@@ -52,7 +52,7 @@ pub(super) const TABLES: [&str; 2] = [SERVERS, PLUGINS];
 /// The place of an entry. Shown as TOML writes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
-pub enum Place {
+pub enum EntryPlace {
     /// The permission default, a key of the top level.
     DefaultPermissions,
     /// An MCP server, by name.
@@ -66,8 +66,8 @@ pub enum Place {
 #[error("nothing of ours is ever written to {0:?}")]
 pub struct NoPlace(Vec<String>);
 
-impl Place {
-    /// The table in which it stands, or the key that it is.
+impl EntryPlace {
+    /// The table in which it is, or the key that it is.
     pub fn table(&self) -> &'static str {
         match self {
             Self::DefaultPermissions => PERMISSIONS,
@@ -84,7 +84,7 @@ impl Place {
         }
     }
 
-    /// Tells whether Codex knows this key in an entry of this kind.
+    /// Returns whether Codex knows this key in an entry of this kind.
     pub(super) fn has_key(&self, key: &str) -> bool {
         match self {
             Self::DefaultPermissions => false,
@@ -103,7 +103,7 @@ impl Place {
         }
     }
 
-    /// Tells whether entries of ours can stand in, or be, what has this name on the top level.
+    /// Returns whether entries of ours can be in, or be, what has this name on the top level.
     pub(super) fn is_known(first: &str) -> bool {
         first == PERMISSIONS || TABLES.contains(&first)
     }
@@ -118,7 +118,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for EntryPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = String::new();
         self.write(&mut shown);
@@ -126,13 +126,13 @@ impl fmt::Display for Place {
     }
 }
 
-impl From<Place> for Vec<String> {
-    fn from(place: Place) -> Self {
+impl From<EntryPlace> for Vec<String> {
+    fn from(place: EntryPlace) -> Self {
         [Some(place.table()), place.name()].into_iter().flatten().map(str::to_owned).collect()
     }
 }
 
-impl TryFrom<Vec<String>> for Place {
+impl TryFrom<Vec<String>> for EntryPlace {
     type Error = NoPlace;
 
     fn try_from(path: Vec<String>) -> Result<Self, NoPlace> {

@@ -1,6 +1,6 @@
 //! One way for everything: take out of the text what is ours, put the block with what is wanted into the rest.
 //!
-//! Removing is wanting nothing. A text in which everything stands as wanted already is left as it is, also where the
+//! Removing is wanting nothing. A text in which everything is as wanted already is left as it is, also where the
 //! user has put comments or tables of other programs between the markers.
 
 use std::collections::HashSet;
@@ -10,21 +10,21 @@ use toml::de::DeTable;
 
 use super::below::{Below, name_of};
 use super::markers::{START, end};
-use super::place::Place;
+use super::place::EntryPlace;
 use super::splice::{Fate, Rest};
 use super::statements::Kind;
 use super::survey::{Found, Owner, Survey};
 use super::{Added, AddedEntry, Additions, Freed, Planned, Record, Undecided, UsersOwn, Why, digest, write};
-use talaria_core::config::{Problem, Severity, position};
-use talaria_core::servers::{CodexServer, Field};
+use talaria_core::config::{ConfigProblem, Severity, position};
+use talaria_core::servers::{CodexServer, ServerField};
 
 const MARK: &str = "\u{feff}";
 /// What an entry of a plugin says.
-const SWITCHED_ON: [(&str, Field<'static>); 1] = [("enabled", Field::Is(true))];
+const SWITCHED_ON: [(&str, ServerField<'static>); 1] = [("enabled", ServerField::Is(true))];
 
 /// An entry that is to be there.
 pub(super) struct Wanted<'a> {
-    place: Place,
+    place: EntryPlace,
     digest: String,
     body: Body<'a>,
 }
@@ -39,14 +39,14 @@ impl<'a> Wanted<'a> {
     /// All additions, in the order in which they are written.
     pub(super) fn all(additions: &'a Additions) -> Vec<Self> {
         let permissions = additions.default_permissions.iter().map(|profile| Self {
-            place: Place::DefaultPermissions,
+            place: EntryPlace::DefaultPermissions,
             digest: digest::of_text(profile),
             body: Body::Permissions(profile),
         });
         let mut seen = HashSet::with_capacity(additions.servers.len());
         let servers = additions.servers.iter().filter(|(name, _)| seen.insert(name));
         let servers = servers.map(|(name, server)| Self {
-            place: Place::Server(name.clone()),
+            place: EntryPlace::Server(name.clone()),
             digest: digest::of_fields(server.fields()),
             body: Body::Server(server),
         });
@@ -54,7 +54,7 @@ impl<'a> Wanted<'a> {
         let mut seen = HashSet::new();
         let plugins = additions.plugins.iter().filter(|name| seen.insert(*name));
         let plugins = plugins.map(|name| Self {
-            place: Place::Plugin(name.clone()),
+            place: EntryPlace::Plugin(name.clone()),
             digest: switched_on.clone(),
             body: Body::Plugin,
         });
@@ -64,7 +64,7 @@ impl<'a> Wanted<'a> {
     fn write(&self, out: &mut String, newline: &str) {
         match self.body {
             Body::Permissions(profile) => {
-                write::lines(out, [(self.place.table(), Field::Text(profile))], newline);
+                write::lines(out, [(self.place.table(), ServerField::Text(profile))], newline);
             }
             Body::Server(server) => self.write_table(out, server.fields(), newline),
             Body::Plugin => self.write_table(out, SWITCHED_ON, newline),
@@ -74,7 +74,7 @@ impl<'a> Wanted<'a> {
     fn write_table<'f>(
         &self,
         out: &mut String,
-        fields: impl IntoIterator<Item = (&'static str, Field<'f>)>,
+        fields: impl IntoIterator<Item = (&'static str, ServerField<'f>)>,
         newline: &str,
     ) {
         out.push('[');
@@ -85,13 +85,13 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// Makes the text in which everything wanted stands, and nothing else of what the record says.
+/// Makes the text that has everything wanted, and nothing else of what the record says.
 pub(super) fn rebuild(
     current: &str,
     wanted: &[Wanted<'_>],
     undecided: &[Undecided],
     before: &Added,
-) -> Result<Planned, Problem> {
+) -> Result<Planned, ConfigProblem> {
     let planned = rebuild_with(current, wanted, undecided, before, Below::Free)?;
     // A key that the user has up there already cannot go there, so it stays in the table that ours was.
     if planned.freed.is_empty() || parse(&planned.text).is_ok() {
@@ -106,11 +106,11 @@ fn rebuild_with(
     undecided: &[Undecided],
     before: &Added,
     below: Below,
-) -> Result<Planned, Problem> {
+) -> Result<Planned, ConfigProblem> {
     let record = before.record();
     let survey = survey(current, &record, below)?;
-    let places: HashSet<&Place> = wanted.iter().map(|wanted| &wanted.place).collect();
-    let is_undecided = |place: &Place| undecided.iter().any(|one| one.covers(place));
+    let places: HashSet<&EntryPlace> = wanted.iter().map(|wanted| &wanted.place).collect();
+    let is_undecided = |place: &EntryPlace| undecided.iter().any(|one| one.covers(place));
     let owners = survey.owners(&record, |place| places.contains(place), is_undecided);
     let users = Users::new(&survey, &owners);
 
@@ -151,15 +151,15 @@ fn freed(survey: &Survey<'_>) -> Vec<Freed> {
     named.map(|(entry, key)| Freed { key: key.to_owned(), from: entry.place.clone() }).collect()
 }
 
-/// Tells whether the statements of an entry mean the same in another place: whoever stands under a header that is not
+/// Returns whether the statements of an entry mean the same in another place: an entry under a header that is not
 /// its own stays there.
 fn is_movable(survey: &Survey<'_>, entry: &Found) -> bool {
     let first = entry.statements.first().and_then(|number| survey.statements.get(*number));
     entry.region.is_some() && first.is_some_and(|first| matches!(first.kind, Kind::Table(_)))
 }
 
-/// What stands between markers whose seal fits.
-pub(super) fn sealed(current: &str) -> Result<Added, Problem> {
+/// What is between markers whose seal fits.
+pub(super) fn sealed(current: &str) -> Result<Added, ConfigProblem> {
     let survey = survey(current, &Record::new(), Below::Free)?;
     let owners = survey.owners(&Record::new(), |_| true, |_| false);
     let entry =
@@ -167,21 +167,21 @@ pub(super) fn sealed(current: &str) -> Result<Added, Problem> {
     Ok(Added { entries: owned_by(&survey, &owners, Owner::Us).into_iter().filter_map(entry).collect() })
 }
 
-fn survey<'a>(current: &'a str, record: &Record<'_>, below: Below) -> Result<Survey<'a>, Problem> {
+fn survey<'a>(current: &'a str, record: &Record<'_>, below: Below) -> Result<Survey<'a>, ConfigProblem> {
     let text = current.strip_prefix(MARK).unwrap_or(current);
     Ok(Survey::new(text, parse(text)?, record, below))
 }
 
 /// Reads a text as TOML, without what only its writer needs to know: that takes half as long.
-fn parse(text: &str) -> Result<DeTable<'_>, Problem> {
+fn parse(text: &str) -> Result<DeTable<'_>, ConfigProblem> {
     let read = DeTable::parse(text);
-    read.map(Spanned::into_inner).map_err(|error| Problem::syntax(text, error.span(), error.message()))
+    read.map(Spanned::into_inner).map_err(|error| ConfigProblem::syntax(text, error.span(), error.message()))
 }
 
-/// The places where something of the user's stands.
+/// The places where something of the user's is.
 struct Users<'s> {
     survey: &'s Survey<'s>,
-    others: HashSet<&'s Place>,
+    others: HashSet<&'s EntryPlace>,
 }
 
 impl<'s> Users<'s> {
@@ -191,8 +191,8 @@ impl<'s> Users<'s> {
         Self { survey, others: others.collect() }
     }
 
-    fn has(&self, place: &Place) -> bool {
-        // The text is asked and not the entries: what has no statement of its own may still stand in an inline table.
+    fn has(&self, place: &EntryPlace) -> bool {
+        // The text is asked and not the entries: what has no statement of its own may still be in an inline table.
         self.survey.is_taken(place) && !self.others.contains(place)
     }
 }
@@ -201,13 +201,13 @@ fn owned_by<'s>(survey: &'s Survey<'_>, owners: &[Owner], by: Owner) -> Vec<&'s 
     survey.entries.iter().zip(owners).filter(|(_, owner)| **owner == by).map(|(entry, _)| entry).collect()
 }
 
-fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<(), Problem> {
+fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<(), ConfigProblem> {
     let is_needed = |table: &str| writing.iter().any(|wanted| wanted.place.table() == table);
     let Some((table, number)) = survey.closed.iter().find(|(table, _)| is_needed(table)) else {
         return Ok(());
     };
     let (line, column) = position(survey.text, survey.statements.get(*number).map(|one| one.bytes.start));
-    Err(Problem {
+    Err(ConfigProblem {
         line,
         column,
         key: Some((*table).to_owned()),
@@ -217,7 +217,7 @@ fn refuse_closed_tables(survey: &Survey<'_>, writing: &[&Wanted<'_>]) -> Result<
     })
 }
 
-/// Tells whether there is nothing to do.
+/// Returns whether there is nothing to do.
 fn stands_already(survey: &Survey<'_>, owners: &[Owner], writing: &[&Wanted<'_>]) -> bool {
     let ours = owned_by(survey, owners, Owner::Us);
     let blocks = usize::from(owners.iter().any(|owner| *owner != Owner::User));

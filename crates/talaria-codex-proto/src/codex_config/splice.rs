@@ -1,6 +1,6 @@
 //! Takes statements out of a text and puts a block into it; all other bytes stay.
 //!
-//! The block goes behind the user's last top-level key and before the first table, so that a top-level key in it is
+//! The block goes after the user's last top-level key and before the first table, so that a top-level key in it is
 //! one and the user's tables keep their keys. The comment right above the first header stays with that header.
 
 use std::borrow::Cow;
@@ -50,7 +50,7 @@ impl<'a> Rest<'a> {
                 Fate::Goes => {}
             }
         }
-        // A text without a line break at its end got one when the block was put behind it, which then had none.
+        // A text without a line break at its end got one when the block was put after it, which then had none.
         let was_unfinished =
             fates.last().is_some_and(|fate| *fate != Fate::Stays) && !survey.text.ends_with('\n');
         if was_unfinished && let Some((last, _)) = pieces.last_mut() {

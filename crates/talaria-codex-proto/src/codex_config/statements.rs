@@ -1,6 +1,6 @@
 //! Where the statements of a TOML text begin and end: headers, keys with their values, comments, blank lines.
 //!
-//! Only for text that a parser has accepted: nothing is checked here, and what is not TOML gives nonsense (but neither
+//! Only for text that a parser has accepted: nothing is checked here, and what is not TOML makes nonsense (but neither
 //! a panic nor an endless loop). Together the statements are the text, byte for byte, which is what makes an edit
 //! possible that leaves all other bytes alone. Called by `survey` and `splice`.
 
@@ -120,7 +120,7 @@ fn end_of_line(bytes: &[u8], from: usize, mut comment: impl FnMut(Range<usize>))
     bytes.len()
 }
 
-/// Where a byte stands for the first time outside a string.
+/// The first position of a byte outside a string.
 fn until(bytes: &[u8], from: usize, wanted: u8) -> usize {
     let mut at = from;
     while let Some(byte) = bytes.get(at) {
@@ -133,7 +133,7 @@ fn until(bytes: &[u8], from: usize, wanted: u8) -> usize {
     bytes.len()
 }
 
-/// The position behind the string that begins here, of any of the four kinds.
+/// The position after the string that begins here, of any of the four kinds.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
     let quote = bytes[start];
     let has_lines = bytes.get(start + 1) == Some(&quote) && bytes.get(start + 2) == Some(&quote);
@@ -146,7 +146,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> usize {
         } else if !has_lines {
             return at + 1;
         } else {
-            // Up to two quotation marks may stand right before the three that end it.
+            // Up to two quotation marks may be right before the three that end it.
             let run = bytes[at..].iter().take(5).take_while(|byte| **byte == quote).count();
             at += run;
             if run >= 3 {

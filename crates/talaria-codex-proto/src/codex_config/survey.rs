@@ -1,9 +1,9 @@
-//! What stands in Codex's configuration now, seen as entries: what is ours, what is another Talaria's, what is the
+//! What is in Codex's configuration now, seen as entries: what is ours, what is another Talaria's, what is the
 //! user's.
 //!
-//! An entry is ours if it has the value that our record says, wherever it stands and whatever became of the markers;
-//! or if it stands between markers whose seal fits (then a Talaria wrote it and nobody changed it since) and we want to
-//! write that very entry. Everything else there is somebody else's and must survive.
+//! An entry is ours if it has the value that our record says, wherever it is and whatever became of the markers;
+//! or if it is between markers whose seal fits (then a Talaria wrote it and no one changed it since) and we want to
+//! write that very entry. Everything else there is someone else's and must survive.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::below::Below;
 use super::markers::{Markers, Region, markers, seal};
-use super::place::Place::{self, DefaultPermissions};
+use super::place::EntryPlace::{self, DefaultPermissions};
 use super::place::TABLES;
 use super::statements::{Kind, Statement, first_part, parts, statements};
 use super::{Record, below, digest};
@@ -24,22 +24,22 @@ pub(super) struct Survey<'a> {
     pub(super) statements: Vec<Statement>,
     pub(super) markers: Markers<'a>,
     pub(super) entries: Vec<Found>,
-    /// Statements that give one of our tables a value, so that nothing can be added to it: the table, the statement.
+    /// Statements that set one of our tables to a value, so that nothing can be added to it: the table, the statement.
     pub(super) closed: Vec<(&'static str, usize)>,
 }
 
-/// An entry as it stands in a text.
+/// An entry as it is in a text.
 pub(super) struct Found {
-    pub(super) place: Place,
+    pub(super) place: EntryPlace,
     /// The numbers of its statements.
     pub(super) statements: Vec<usize>,
-    /// The pair of markers between which all of it stands.
+    /// The pair of markers around all of it.
     pub(super) region: Option<usize>,
-    /// The numbers of keys that TOML counts among it, but that stand below the end marker and are no part of it.
+    /// The numbers of keys that TOML counts among it, but that are below the end marker and are no part of it.
     pub(super) below: Vec<usize>,
     /// The digest of its value; only where it can matter.
     pub(super) digest: Option<String>,
-    /// The table in which it stands although it was written to the top level, because the block was moved.
+    /// The table in which it is although it was written to the top level, because the block was moved.
     astray: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Found {
 pub(super) enum Owner {
     /// Ours, to be replaced or removed.
     Us,
-    /// Ours, and nobody knows whether it is still wanted: it stays.
+    /// Ours, and it is not known whether it is still wanted: it stays.
     Undecided,
     /// A Talaria's that has another record, or ours from before the record was lost.
     AnotherTalaria,
@@ -78,8 +78,8 @@ impl<'a> Survey<'a> {
     pub(super) fn owners(
         &self,
         before: &Record<'_>,
-        is_wanted: impl Fn(&Place) -> bool,
-        is_undecided: impl Fn(&Place) -> bool,
+        is_wanted: impl Fn(&EntryPlace) -> bool,
+        is_undecided: impl Fn(&EntryPlace) -> bool,
     ) -> Vec<Owner> {
         let sealed: Vec<bool> =
             (0..self.markers.regions.len()).map(|region| self.is_sealed(region)).collect();
@@ -98,8 +98,8 @@ impl<'a> Survey<'a> {
         self.entries.iter().map(owner).collect()
     }
 
-    /// Tells whether something stands at this place, in whatever form.
-    pub(super) fn is_taken(&self, place: &Place) -> bool {
+    /// Returns whether something is at this place, in whatever form.
+    pub(super) fn is_taken(&self, place: &EntryPlace) -> bool {
         self.at(path_of(place)).is_some()
     }
 
@@ -108,7 +108,7 @@ impl<'a> Survey<'a> {
         self.text.get(statement.bytes.clone()).unwrap_or_default()
     }
 
-    /// Tells whether a Talaria wrote what stands between these markers, and nobody changed it since.
+    /// Returns whether a Talaria wrote what is between these markers, and no one changed it since.
     pub(super) fn is_sealed(&self, region: usize) -> bool {
         let inside = self.entries.iter().filter(|entry| entry.region == Some(region));
         let digests: Option<Vec<_>> =
@@ -116,7 +116,7 @@ impl<'a> Survey<'a> {
         digests.is_some_and(|digests| seal(digests) == self.markers.regions[region].seal)
     }
 
-    /// What stands at the place of an entry.
+    /// What is at the place of an entry.
     pub(super) fn value(&self, entry: &Found) -> Option<&DeValue<'a>> {
         self.at(entry.astray.iter().map(String::as_str).chain(path_of(&entry.place)))
     }
@@ -167,7 +167,7 @@ impl<'a> Survey<'a> {
                 }
                 Under::Entry(entry) => finder.entries[entry].extend(at),
                 Under::Table(table) => {
-                    let place = Place::of([table, &first_part(name)].into_iter());
+                    let place = EntryPlace::of([table, &first_part(name)].into_iter());
                     place.into_iter().for_each(|place| finder.add(place, at));
                 }
                 Under::Other => {}
@@ -177,7 +177,7 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// What a value belongs to that stands here.
+/// What a value at this place belongs to.
 enum Under {
     Top,
     /// One of the tables of entries, which has a header of its own.
@@ -186,21 +186,21 @@ enum Under {
     Other,
 }
 
-/// The number of a statement and the region in which it stands.
+/// The number of a statement and the region in which it is.
 type At = (usize, Option<usize>);
 
 struct Finder {
     entries: Vec<Found>,
-    index: HashMap<Place, usize>,
+    index: HashMap<EntryPlace, usize>,
 }
 
 impl Finder {
-    fn add(&mut self, place: Place, at: At) {
+    fn add(&mut self, place: EntryPlace, at: At) {
         self.note(place, at);
     }
 
-    /// Adds a statement to the entry at a place; gives the number of the entry.
-    fn note(&mut self, place: Place, at: At) -> usize {
+    /// Adds a statement to the entry at a place; returns the number of the entry.
+    fn note(&mut self, place: EntryPlace, at: At) -> usize {
         if let Some(known) = self.index.get(&place) {
             self.entries[*known].extend(at);
             return *known;
@@ -212,17 +212,17 @@ impl Finder {
 }
 
 /// The place to which a name of the top level leads, or the table of entries that it is.
-fn place_of(name: &str) -> Result<Place, Option<&'static str>> {
+fn place_of(name: &str) -> Result<EntryPlace, Option<&'static str>> {
     let first = first_part(name);
-    if !Place::is_known(&first) {
+    if !EntryPlace::is_known(&first) {
         return Err(None);
     }
-    let place = Place::of(parts(name).iter().map(AsRef::as_ref));
+    let place = EntryPlace::of(parts(name).iter().map(AsRef::as_ref));
     place.ok_or_else(|| TABLES.into_iter().find(|table| *table == first))
 }
 
 impl Found {
-    fn new(place: Place, (statement, region): At) -> Self {
+    fn new(place: EntryPlace, (statement, region): At) -> Self {
         let (below, astray) = (Vec::new(), Vec::new());
         Self { place, statements: vec![statement], region, below, digest: None, astray }
     }
@@ -232,17 +232,17 @@ impl Found {
         self.region = self.region.filter(|known| Some(*known) == region);
     }
 
-    /// Tells whether it is in the way of an entry that is to be written to the same place.
+    /// Returns whether it is in the way of an entry that is to be written to the same place.
     pub(super) fn is_in_the_way(&self) -> bool {
         self.astray.is_empty()
     }
 }
 
-fn path_of(place: &Place) -> impl Iterator<Item = &str> {
+fn path_of(place: &EntryPlace) -> impl Iterator<Item = &str> {
     [Some(place.table()), place.name()].into_iter().flatten()
 }
 
-/// The region in which a statement stands; asked in the order of the statements.
+/// The region in which a statement is; asked in the order of the statements.
 fn region_at(regions: &[Region<'_>], reached: &mut usize, number: usize) -> Option<usize> {
     while regions.get(*reached).is_some_and(|region| region.end < number) {
         *reached += 1;

@@ -43,10 +43,10 @@ fn planned(current: &str, additions: &Additions, before: Option<&Added>) -> Plan
     planned
 }
 
-fn own(path: Place) -> UsersOwn {
+fn own(path: EntryPlace) -> UsersOwn {
     UsersOwn { path, why: Why::Own }
 }
 
-fn changed(path: Place) -> UsersOwn {
+fn changed(path: EntryPlace) -> UsersOwn {
     UsersOwn { path, why: Why::ChangedSince }
 }

@@ -1,16 +1,16 @@
 //! Values as TOML text, in the one form that Talaria writes: a header and one line for each key.
 //!
-//! Every value stands on one line whatever is in it, so that the line endings of the file are none of its business and
+//! Every value is on one line whatever is in it, so that the line endings of the file are none of its business and
 //! a program that changes them changes no value.
 
 use std::fmt::Write as _;
 
-use talaria_core::servers::Field;
+use talaria_core::servers::ServerField;
 
 /// Writes the keys of an entry, one line for each.
 pub(super) fn lines<'a>(
     out: &mut String,
-    fields: impl IntoIterator<Item = (&'static str, Field<'a>)>,
+    fields: impl IntoIterator<Item = (&'static str, ServerField<'a>)>,
     newline: &str,
 ) {
     for (name, value) in fields {
@@ -69,14 +69,14 @@ pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-fn field(out: &mut String, value: Field<'_>) {
+fn field(out: &mut String, value: ServerField<'_>) {
     match value {
-        Field::Text(text) => string(out, text),
-        Field::Is(is) => out.push_str(if is { "true" } else { "false" }),
-        Field::Whole(number) => drop(write!(out, "{number}")),
+        ServerField::Text(text) => string(out, text),
+        ServerField::Is(is) => out.push_str(if is { "true" } else { "false" }),
+        ServerField::Whole(number) => drop(write!(out, "{number}")),
         // Debug keeps the point of a whole number, without which it would be an integer.
-        Field::Real(number) => drop(write!(out, "{number:?}")),
-        Field::List(values) => {
+        ServerField::Real(number) => drop(write!(out, "{number:?}")),
+        ServerField::List(values) => {
             out.push('[');
             let mut between = "";
             for text in values {
@@ -85,7 +85,7 @@ fn field(out: &mut String, value: Field<'_>) {
             }
             out.push(']');
         }
-        Field::Named(values) => {
+        ServerField::Named(values) => {
             out.push('{');
             let mut between = " ";
             for (name, text) in values {

@@ -22,7 +22,7 @@ pub enum ExpectedSandbox {
         /// Whether it opens the network.
         network: bool,
     },
-    /// Nobody can tell before Codex has decided.
+    /// Not known before Codex has decided.
     Unknown {
         /// Why.
         why: &'static str,

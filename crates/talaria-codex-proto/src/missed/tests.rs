@@ -22,8 +22,8 @@ fn ran(id: &str, status: &str) -> Item {
 
 fn check(begun: &[Item], ended: &[Item], found: &[Item], expected: Expect) {
     let news = missed(begun, ended, found.to_vec()).into_iter().map(|news| match news {
-        News::Began(item) => format!("began {}", item.id),
-        News::Ended(item) => format!("ended {}", item.id),
+        MissedStep::Began(item) => format!("began {}", item.id),
+        MissedStep::Ended(item) => format!("ended {}", item.id),
     });
     expected.assert_eq(&news.collect::<Vec<_>>().join(", "));
 }

@@ -48,7 +48,7 @@ pub enum SandboxInForce {
     },
     /// No sandbox.
     FullAccess,
-    /// Something that this build does not know, or that was not told.
+    /// Something that this build does not know, or that was not reported.
     Unknown(String),
 }
 
@@ -72,7 +72,7 @@ impl InForce {
 fn word(policy: &Value) -> String {
     let key = policy.as_object().and_then(|object| object.keys().next()).map(String::as_str);
     match policy {
-        Value::Null => "not told".to_owned(),
+        Value::Null => "not reported".to_owned(),
         _ => policy.as_str().or(key).map_or_else(|| policy.to_string(), str::to_owned),
     }
 }
@@ -85,7 +85,7 @@ impl SandboxInForce {
             Some("readOnly") => Self::ReadOnly { network: flag("networkAccess") },
             Some("workspaceWrite") => {
                 let (mut roots, mut excludes_slash_tmp) = (roots(reply), flag("excludeSlashTmp"));
-                // A permission profile that opens it is told as a root.
+                // A permission profile that opens it is reported as a root.
                 if excludes_slash_tmp && roots.iter().any(|root| root == "/tmp") {
                     excludes_slash_tmp = false;
                     roots.retain(|root| root != "/tmp");
@@ -99,11 +99,11 @@ impl SandboxInForce {
             }
             Some("dangerFullAccess") => Self::FullAccess,
             Some(other) => Self::Unknown(other.to_owned()),
-            None => Self::Unknown("not told".to_owned()),
+            None => Self::Unknown("not reported".to_owned()),
         }
     }
 
-    /// How much it lets through; `None` if that cannot be told.
+    /// How much it lets through; `None` if that is not known.
     pub(super) fn rank(&self) -> Option<u8> {
         match self {
             Self::ReadOnly { .. } => Some(0),

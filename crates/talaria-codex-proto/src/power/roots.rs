@@ -19,7 +19,7 @@ pub(super) fn compare(
         SandboxInForce::WorkspaceWrite { roots, excludes_slash_tmp, excludes_tmpdir, .. } => {
             (roots.iter().map(|root| clean(root)).collect(), *excludes_slash_tmp, *excludes_tmpdir)
         }
-        // Nothing can be written at all, which is told as the sandbox.
+        // Nothing can be written at all, which is reported as the sandbox.
         SandboxInForce::ReadOnly { .. } => return,
         SandboxInForce::FullAccess | SandboxInForce::Unknown(_) => (vec!["/".to_owned()], false, false),
     };

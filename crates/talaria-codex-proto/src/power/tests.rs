@@ -95,7 +95,7 @@ fn a_sandbox_that_is_wider_than_asked_is_refused_and_a_tighter_one_is_told() {
         {"sandbox":"read-only"} <- {"sandbox":{"networkAccess":"restricted","type":"externalSandbox"}}
             refused: the sandbox: asked for read-only, in force is externalSandbox
         {"sandbox":"read-only"} <- {"sandbox":null}
-            refused: the sandbox: asked for read-only, in force is not told
+            refused: the sandbox: asked for read-only, in force is not reported
         {"sandbox":"workspace-write"} <- {"sandbox":{"type":"readOnly"}}
             told: the sandbox: asked for workspace-write, in force is read-only
         {"sandbox":"workspace-write"} <- {"sandbox":{"type":"workspaceWrite"}}
@@ -105,7 +105,7 @@ fn a_sandbox_that_is_wider_than_asked_is_refused_and_a_tighter_one_is_told() {
         {"sandbox":"workspace-write"} <- {"sandbox":{"networkAccess":"restricted","type":"externalSandbox"}}
             refused: the sandbox: asked for workspace-write, in force is externalSandbox
         {"sandbox":"workspace-write"} <- {"sandbox":null}
-            refused: the sandbox: asked for workspace-write, in force is not told
+            refused: the sandbox: asked for workspace-write, in force is not reported
         {"sandbox":"danger-full-access"} <- {"sandbox":{"type":"readOnly"}}
             told: the sandbox: asked for danger-full-access, in force is read-only
         {"sandbox":"danger-full-access"} <- {"sandbox":{"type":"workspaceWrite"}}
@@ -115,7 +115,7 @@ fn a_sandbox_that_is_wider_than_asked_is_refused_and_a_tighter_one_is_told() {
         {"sandbox":"danger-full-access"} <- {"sandbox":{"networkAccess":"restricted","type":"externalSandbox"}}
             told: the sandbox: asked for danger-full-access, in force is externalSandbox
         {"sandbox":"danger-full-access"} <- {"sandbox":null}
-            told: the sandbox: asked for danger-full-access, in force is not told
+            told: the sandbox: asked for danger-full-access, in force is not reported
     "#]],
     );
 }
@@ -161,7 +161,7 @@ fn a_policy_that_asks_less_than_was_asked_for_is_refused_and_one_that_asks_more_
         {"approvalPolicy":"untrusted"} <- {"approvalPolicy":{"granular":{"rules":true}}}
             refused: the approval policy: asked for untrusted, in force is granular
         {"approvalPolicy":"untrusted"} <- {"approvalPolicy":null}
-            refused: the approval policy: asked for untrusted, in force is not told
+            refused: the approval policy: asked for untrusted, in force is not reported
         {"approvalPolicy":"on-request"} <- {"approvalPolicy":"untrusted"}
             told: the approval policy: asked for on-request, in force is untrusted
         {"approvalPolicy":"on-request"} <- {"approvalPolicy":"on-request"}
@@ -173,7 +173,7 @@ fn a_policy_that_asks_less_than_was_asked_for_is_refused_and_one_that_asks_more_
         {"approvalPolicy":"on-request"} <- {"approvalPolicy":{"granular":{"rules":true}}}
             refused: the approval policy: asked for on-request, in force is granular
         {"approvalPolicy":"on-request"} <- {"approvalPolicy":null}
-            refused: the approval policy: asked for on-request, in force is not told
+            refused: the approval policy: asked for on-request, in force is not reported
         {"approvalPolicy":"never"} <- {"approvalPolicy":"untrusted"}
             told: the approval policy: asked for never, in force is untrusted
         {"approvalPolicy":"never"} <- {"approvalPolicy":"on-request"}
@@ -185,7 +185,7 @@ fn a_policy_that_asks_less_than_was_asked_for_is_refused_and_one_that_asks_more_
         {"approvalPolicy":"never"} <- {"approvalPolicy":{"granular":{"rules":true}}}
             told: the approval policy: asked for never, in force is granular
         {"approvalPolicy":"never"} <- {"approvalPolicy":null}
-            told: the approval policy: asked for never, in force is not told
+            told: the approval policy: asked for never, in force is not reported
         {"approvalPolicy":"on-failure"} <- {"approvalPolicy":"untrusted"}
             told: the approval policy: asked for on-failure, in force is untrusted
         {"approvalPolicy":"on-failure"} <- {"approvalPolicy":"on-request"}
@@ -197,7 +197,7 @@ fn a_policy_that_asks_less_than_was_asked_for_is_refused_and_one_that_asks_more_
         {"approvalPolicy":"on-failure"} <- {"approvalPolicy":{"granular":{"rules":true}}}
             refused: the approval policy: asked for on-failure, in force is granular
         {"approvalPolicy":"on-failure"} <- {"approvalPolicy":null}
-            refused: the approval policy: asked for on-failure, in force is not told
+            refused: the approval policy: asked for on-failure, in force is not reported
     "#]],
     );
 }
@@ -323,7 +323,7 @@ fn a_model_that_answers_in_the_place_of_a_person_must_have_been_asked_for() {
             {"approvalsReviewer":"user"} <- {"approvalsReviewer":"brand_new"}
                 refused: who answers requests: asked for user, in force is brand_new
             {"approvalsReviewer":"user"} <- {"approvalsReviewer":null}
-                refused: who answers requests: asked for user, in force is not told
+                refused: who answers requests: asked for user, in force is not reported
             {"approvalsReviewer":"auto_review"} <- {"approvalsReviewer":"auto_review"}
                 as asked
             {"approvalsReviewer":"auto_review"} <- {"approvalsReviewer":"guardian_subagent"}
@@ -366,7 +366,7 @@ fn another_directory_is_refused_and_another_model_is_told() {
             {"cwd":"/../w"} <- {}
                 as asked
             {"config":{"model_reasoning_effort":"high"},"model":"m","modelProvider":"p"} <- {}
-                told: the model: asked for m, in force is gpt-5.5; the model provider: asked for p, in force is mock; the effort: asked for high, in force is not told
+                told: the model: asked for m, in force is gpt-5.5; the model provider: asked for p, in force is mock; the effort: asked for high, in force is not reported
             {"config":{"model_reasoning_effort":"high"},"model":"m","modelProvider":"p"} <- {"model":"m","modelProvider":"p","reasoningEffort":"high"}
                 as asked
         "#]],

@@ -1,6 +1,6 @@
 //! Converts Codex's requests into questions for people.
 //!
-//! Nobody can agree to something that is not shown: what cannot be shown wholly becomes `Ask::Unsupported`, and there is
+//! No one can agree to something that is not shown: what cannot be shown wholly becomes `Ask::Unsupported`, and there is
 //! no question without a subject. Called by the turn machine.
 
 use std::collections::BTreeSet;
@@ -11,8 +11,8 @@ use super::form::form;
 use super::permissions::permissions;
 use crate::wire::reply;
 use crate::wire::server_request::{
-    CommandAction, CommandApproval, Elicitation, NetworkContext, PermissionsApproval, ServerRequest,
-    ToolCall, UserInputRequest, WireQuestion,
+    CommandAction, CommandApproval, DynamicToolCallParams, Elicitation, NetworkContext, PermissionsApproval,
+    ServerRequest, UserInputQuestion, UserInputRequest,
 };
 use talaria_core::ids::ThreadId;
 use talaria_core::item::FileChange;
@@ -137,7 +137,7 @@ fn input(p: &UserInputRequest) -> Asked {
     })
 }
 
-pub(super) fn question(wire: &WireQuestion) -> Question {
+pub(super) fn question(wire: &UserInputQuestion) -> Question {
     let options = wire.options.iter().flatten().map(|option| QuestionOption {
         label: option.label.clone(),
         description: option.description.clone(),
@@ -184,7 +184,7 @@ fn elicitation(p: &Elicitation) -> Asked {
 }
 
 /// A call of a tool is for programs; it gets here only if none took it.
-fn tool_call(p: &ToolCall) -> String {
+fn tool_call(p: &DynamicToolCallParams) -> String {
     let group = p.namespace.as_ref().map(|namespace| format!("{namespace}/")).unwrap_or_default();
     format!("the model calls the tool {group}{}, which this session does not have", p.tool)
 }

@@ -1,5 +1,5 @@
 //! Items: Codex's shapes into our vocabulary. Nothing is judged or shortened here; only the bytes of images and sound
-//! are left behind. Called by the turn machine for every item that began or ended.
+//! are left out. Called by the turn machine for every item that began or ended.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,8 +10,9 @@ use crate::wire::item::{
 };
 use talaria_core::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
-    Question, SearchAction, Status, ToolResult,
+    MessageQuestion, SearchAction, Status, ToolResult,
 };
+use talaria_core::tool::is_unknown_outcome;
 
 #[cfg(test)]
 mod tests;
@@ -70,15 +71,11 @@ fn body(wire: WireBody) -> ItemBody {
             content_items,
             success,
             duration_ms,
-        } => ItemBody::ClientTool {
-            namespace,
-            tool,
-            status: self::status(status),
-            success,
-            arguments,
-            result: content_items.map(tool_result),
-            duration_ms,
-        },
+        } => {
+            let result = content_items.map(tool_result);
+            let (status, success) = client_tool_end(self::status(status), success, result.as_ref());
+            ItemBody::ClientTool { namespace, tool, status, success, arguments, result, duration_ms }
+        }
         WireBody::FunctionCallOutput { name, namespace, output } => {
             ItemBody::ToolOutput { namespace, tool: name, result: tool_result(output) }
         }
@@ -130,8 +127,8 @@ fn add_line(text: &mut Option<String>, part: String) {
     }
 }
 
-fn question(wire: WireQuestion) -> Question {
-    Question { title: wire.title, options: wire.options.unwrap_or_default() }
+fn question(wire: WireQuestion) -> MessageQuestion {
+    MessageQuestion { title: wire.title, options: wire.options.unwrap_or_default() }
 }
 
 fn mcp_result(wire: McpResult) -> ToolResult {
@@ -139,6 +136,21 @@ fn mcp_result(wire: McpResult) -> ToolResult {
     let structured = || wire.structured_content.as_deref().map(RawValue::get).map(str::to_owned);
     result.text = result.text.or_else(structured);
     result
+}
+
+/// How a call of a tool of ours ended. Codex knows only success and failure. A result that says that its effect is not known is
+/// neither; nor is a failure without any text, which Codex reports of a call that it stopped waiting for.
+fn client_tool_end(
+    status: Status,
+    success: Option<bool>,
+    result: Option<&ToolResult>,
+) -> (Status, Option<bool>) {
+    let has_failed = status == Status::Failed || (status == Status::Completed && success == Some(false));
+    let text = result.and_then(|result| result.text.as_deref());
+    match has_failed && text.is_none_or(is_unknown_outcome) {
+        true => (Status::Unknown, None),
+        false => (status, success),
+    }
 }
 
 fn tool_result(content: Vec<WireContent>) -> ToolResult {

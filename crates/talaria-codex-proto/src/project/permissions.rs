@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use talaria_core::request::{FileAccess, PathAccess, Permissions, Place};
+use talaria_core::request::{FileAccess, PathAccess, PermissionPlace, Permissions};
 
 /// Converts a profile: `network` and `fileSystem`.
 pub(super) fn permissions(profile: &Value) -> Permissions {
@@ -53,7 +53,7 @@ fn read_files(value: &Value, permissions: &mut Permissions) {
 }
 
 fn at_path(access: FileAccess, path: &Value) -> Option<PathAccess> {
-    Some(PathAccess { access, place: Place::Path(path.as_str()?.to_owned()) })
+    Some(PathAccess { access, place: PermissionPlace::Path(path.as_str()?.to_owned()) })
 }
 
 fn entry(entry: &Value) -> Option<PathAccess> {
@@ -66,9 +66,9 @@ fn entry(entry: &Value) -> Option<PathAccess> {
     let path = entry.get("path")?;
     let text = |key: &str| Some(path.get(key)?.as_str()?.to_owned());
     let place = match path.get("type")?.as_str()? {
-        "path" => Place::Path(text("path")?),
-        "glob_pattern" => Place::Pattern(text("pattern")?),
-        "special" => Place::Special(special(path.get("value")?)?),
+        "path" => PermissionPlace::Path(text("path")?),
+        "glob_pattern" => PermissionPlace::Pattern(text("pattern")?),
+        "special" => PermissionPlace::Special(special(path.get("value")?)?),
         _ => return None,
     };
     Some(PathAccess { access, place })

@@ -47,7 +47,7 @@ impl Call {
 pub(crate) struct Output {
     pub(crate) call: ItemId,
     pub(crate) exit_code: Option<i32>,
-    /// The terminal in which the command goes on.
+    /// The terminal in which the command continues.
     pub(crate) terminal: Option<String>,
     pub(crate) printed: String,
     /// All of it, as the model got it.
@@ -55,7 +55,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// What the model was told of the failure of the call; `None` unless the text says that it failed.
+    /// What the model got of the failure of the call; `None` unless the text says that it failed.
     pub(crate) fn failure(&self, call: &Call) -> Option<String> {
         tool_failure::failure(&call.tool, &self.whole)
     }

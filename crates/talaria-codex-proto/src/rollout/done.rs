@@ -29,7 +29,7 @@ pub(super) fn patch(payload: &str) -> Option<WireItem> {
     Some(file_change(call_id, changes, status))
 }
 
-/// Reads a step that completed. Kinds that the thread itself tells well enough are passed over.
+/// Reads a step that completed. Kinds that the thread itself reports well enough are passed over.
 pub(super) fn item(payload: &str) -> Option<WireItem> {
     #[derive(Deserialize)]
     struct Wire {

@@ -1,5 +1,5 @@
 //! The file of a real conversation, of both versions. Its first turn said something, ran commands and made a patch while
-//! nobody was connected; its second was interrupted.
+//! no one was connected; its second was interrupted.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

@@ -35,7 +35,8 @@ fn became(
     vantage: Vantage,
 ) -> String {
     let (last, input) = (last.map(TurnId::new), text(words));
-    let sent = Sent { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
+    let sent =
+        RecordedInput { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
     match settle(&sent, &history(turns), vantage) {
         Settlement::NotThere => "not there".to_owned(),
         Settlement::Running { turn, .. } => format!("runs as {turn}"),
@@ -147,7 +148,7 @@ fn parts_are_compared_the_way_0_130_joins_them() {
     let piece = |text: &str| InputPart::Text { text: text.to_owned() };
     let image = |path: &str| InputPart::LocalImage { path: path.to_owned() };
     let settled = |input: &[InputPart]| {
-        let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input, turn: None };
+        let sent = RecordedInput { deed: Deed::Words, client_id: None, last_turn: None, input, turn: None };
         matches!(settle(&sent, &history(turns.clone()), AfterItsEnd), Settlement::Ended(_))
     };
     assert!(settled(&[piece("a"), image("/p.png"), piece("b")]));
@@ -164,7 +165,8 @@ fn what_ended_comes_with_its_error_and_its_items() {
         .unwrap()
         .push(json!({ "type": "agentMessage", "id": "m", "text": "half" }));
     let input = text("hi");
-    let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: None };
+    let sent =
+        RecordedInput { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: None };
     let Settlement::Ended(ended) = settle(&sent, &history(json!([broken])), SameHost) else { panic!() };
     assert_eq!((ended.error.unwrap().message.as_str(), ended.items.len()), ("no", 2));
 }
@@ -179,8 +181,13 @@ fn a_codex_that_lost_its_client_is_believed_what_it_cannot_take_back() {
     assert_eq!(became(None, None, "hi", json!([]), Reconnected), "not there");
     assert_eq!(became(None, Some("a"), "hi", at("completed"), Reconnected), "not there");
     let (input, known) = (text("hi"), TurnId::new("gone"));
-    let sent =
-        Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: Some(&known) };
+    let sent = RecordedInput {
+        deed: Deed::Words,
+        client_id: None,
+        last_turn: None,
+        input: &input,
+        turn: Some(&known),
+    };
     assert!(matches!(settle(&sent, &history(at("completed")), Reconnected), Settlement::NotThere));
 }
 
@@ -204,9 +211,9 @@ proptest! {
         let history = history(Value::Array(told));
         let (last, input) = (last.map(|at| TurnId::new(at.to_string())), text(WORDS[words]));
         let client_id = id.and_then(|at| IDS[at]);
-        let sent = Sent { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
+        let sent = RecordedInput { deed: Deed::Words, client_id, last_turn: last.as_ref(), input: &input, turn: None };
         let vantage = if after { AfterItsEnd } else { SameHost };
-        let is_mine = |said: Said<'_>| match client_id {
+        let is_mine = |said: UserMessageRef<'_>| match client_id {
             Some(id) => said.client_id == Some(id),
             None => is_ours(&sent, said),
         };
@@ -231,7 +238,7 @@ fn a_turn_that_is_known_is_looked_up_by_its_id_alone() {
     let input = text("something else");
     let look = |id: &str, vantage| {
         let turn = TurnId::new(id);
-        let sent = Sent {
+        let sent = RecordedInput {
             deed: Deed::Words,
             client_id: Some("mine"),
             last_turn: None,
@@ -263,8 +270,13 @@ fn a_compaction_is_a_newer_turn_that_is_plainly_one() {
     };
     let became = |turns: Value, vantage| {
         let last = TurnId::new("a");
-        let sent =
-            Sent { deed: Deed::Compaction, client_id: None, last_turn: Some(&last), input: &[], turn: None };
+        let sent = RecordedInput {
+            deed: Deed::Compaction,
+            client_id: None,
+            last_turn: Some(&last),
+            input: &[],
+            turn: None,
+        };
         match settle(&sent, &history(turns), vantage) {
             Settlement::NotThere => "not there".to_owned(),
             Settlement::Running { turn, .. } => format!("runs as {turn}"),

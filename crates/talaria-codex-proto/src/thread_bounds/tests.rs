@@ -24,6 +24,30 @@ fn bounds(sandbox: &str, policy: &str, version: &str) -> ThreadBounds {
     ThreadBounds::new(&sandbox, &json!(policy), "/repo", version.parse().unwrap())
 }
 
+#[test]
+fn a_tool_has_the_network_of_the_sandbox_and_none_where_that_is_not_known() {
+    let has_network = |sandbox: Value, policy: &str| {
+        let bounds = ThreadBounds::new(&sandbox, &json!(policy), "/repo", "0.166.0".parse().unwrap());
+        let confinement = bounds.tool_confinement();
+        (confinement.has_network, confinement.asks)
+    };
+    assert_eq!(has_network(json!({ "type": "dangerFullAccess" }), "never"), (true, false));
+    assert_eq!(has_network(json!({ "type": "readOnly" }), "on-request"), (false, true));
+    assert_eq!(has_network(json!({ "type": "readOnly", "networkAccess": true }), "untrusted"), (true, true));
+    for network in [true, false] {
+        let sandbox = json!({ "type": "workspaceWrite", "networkAccess": network });
+        assert_eq!(has_network(sandbox, "on-failure"), (network, true));
+    }
+    assert_eq!(
+        has_network(json!({ "type": "externalSandbox", "networkAccess": "enabled" }), "never"),
+        (false, false)
+    );
+    assert_eq!(
+        has_network(json!({ "type": "a later one", "networkAccess": true }), "a later one"),
+        (false, true)
+    );
+}
+
 /// A request about a command, with these fields besides the usual ones.
 fn asked(fields: &Value) -> ServerRequest {
     let mut params =

@@ -1,8 +1,8 @@
-//! Taking up a turn that an earlier engine had in flight. The thread is read, what was missed is told, and the turn goes
-//! on, or its end is told.
+//! Resuming a turn that an earlier engine had in flight. The thread is read, what was missed is reported, and the turn
+//! continues, or its end is reported.
 //!
-//! Until the reading is there, what Codex tells is held back: the steps that were missed came before it, and without the
-//! turn's name nobody could say what belongs to it. A living Codex is believed when it says that a turn runs, completed
+//! Until the reading is there, what Codex reports is held back: the steps that were missed came before it, and without the
+//! turn's name no one could say what belongs to it. A living Codex is believed when it says that a turn runs, completed
 //! or failed. That it has no such turn, or that it was interrupted, has to be read again before it counts.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::deadline::Deadline;
 use super::flight::{Flight, RecordedRequest};
 use super::sending::SETTLE_LIMIT;
 use super::{Input, Moment, OpenItem, Order, Output, Phase, Settling, Turn};
-use crate::missed::{self, Course, News};
+use crate::missed::{self, Course, MissedStep};
 use crate::project;
 use crate::settle::{EndedTurn, Found, Settlement};
 use crate::wire::history::ThreadStatus;
@@ -33,7 +33,7 @@ const INTERRUPTED: u32 = 3;
 const UNKNOWN: u32 = 5;
 /// How long Codex may take to offer its open requests again once the turn is known to run (measured: under 10 ms).
 const OFFER_LIMIT: Duration = Duration::from_secs(5);
-/// Told where an adopted turn cannot be followed to its end.
+/// Reported where an adopted turn cannot be followed to its end.
 const WHY: &str = "Talaria ended while the turn ran";
 
 /// What an earlier engine left.
@@ -53,7 +53,7 @@ pub(super) struct Adoption {
     interrupted: u32,
     unknown: u32,
     read_again: Option<Moment>,
-    /// What was missed has been told.
+    /// What was missed has been reported.
     is_told: bool,
     /// Requests that Codex has not offered again.
     pub(super) awaited: Vec<RecordedRequest>,
@@ -68,8 +68,8 @@ impl Adoption {
 }
 
 impl Turn {
-    /// Takes up a turn that an earlier engine had in flight. The first thing it wants is that the thread is read: on a
-    /// living Codex by the answer to `thread/resume`, which what Codex tells next follows; its vantage is `Reconnected`.
+    /// Resumes a turn that an earlier engine had in flight. The first thing it wants is that the thread is read: on a
+    /// living Codex by the answer to `thread/resume`, which what Codex reports next follows; its vantage is `Reconnected`.
     pub fn adopt(now: Moment, order: Order, flight: Flight) -> Self {
         let limit = order.limit.map(|limit| limit.saturating_sub(flight.used));
         let mut turn = Self::new(now, order);
@@ -96,8 +96,11 @@ impl Turn {
             turn.children.restore(agent);
         }
         if flight.stage == Stage::Prepared {
+            turn.total.partial = false;
             return turn;
         }
+        // Codex reports tokens once. What it reported to no engine is unknown until its next total.
+        turn.total.partial = true;
         turn.adoption = Some(Box::new(Adoption {
             stage: flight.stage,
             since: flight.since,
@@ -139,7 +142,7 @@ impl Turn {
         matches!(self.phase, Phase::Settling { evidence: Settling::Adopted, .. })
     }
 
-    /// Keeps what Codex tells until the thread was read. Gives back what may be taken now.
+    /// Keeps what Codex reports until the thread was read. Returns what may be taken now.
     pub(super) fn hold_back(&mut self, now: Moment, input: Input) -> Option<Input> {
         if !self.is_holding() {
             return Some(input);
@@ -194,9 +197,9 @@ impl Turn {
         }
     }
 
-    /// Takes what the thread says about a turn that was taken up.
+    /// Takes what the thread says about a turn that was resumed.
     pub(super) fn settle_adopted(&mut self, now: Moment, settlement: Settlement, why: &str) {
-        // What Codex tells by itself is better than a doubtful reading.
+        // What Codex reports by itself is better than a doubtful reading.
         let sign = self.sign_of_life();
         match settlement {
             Settlement::NotThere | Settlement::Unknown { .. } if let Some(turn) = sign => {
@@ -240,7 +243,7 @@ impl Turn {
         is_enough
     }
 
-    /// The turn runs: it goes on here.
+    /// The turn runs: it continues here.
     fn take_up(&mut self, now: Moment, turn: TurnId, found: Found) {
         self.go_on(now, turn, found, Course::Runs);
         if let Some(adoption) = &mut self.adoption {
@@ -252,7 +255,7 @@ impl Turn {
         self.release(now);
     }
 
-    /// The turn ended while nobody listened.
+    /// The turn ended while no one listened.
     fn take_end(&mut self, now: Moment, ended: EndedTurn) {
         let found = Found { items: ended.items.clone(), extent: ended.extent };
         self.read_answer(&ended);
@@ -275,7 +278,7 @@ impl Turn {
         self.tell_missed(now, found, course);
     }
 
-    /// Tells the steps that were missed, and what is not known.
+    /// Reports the steps that were missed, and what is not known.
     pub(super) fn tell_missed(&mut self, now: Moment, found: Found, course: Course) {
         let Some(adoption) = &mut self.adoption else { return };
         adoption.read_again = None;
@@ -290,8 +293,8 @@ impl Turn {
         let mut count = 0;
         for news in news {
             match news {
-                News::Began(item) => self.take_begun(self.order.thread.clone(), item),
-                News::Ended(item) => {
+                MissedStep::Began(item) => self.take_begun(self.order.thread.clone(), item),
+                MissedStep::Ended(item) => {
                     count += 1;
                     open.retain(|id| *id != item.id);
                     self.take_ended(now, self.order.thread.clone(), item);
@@ -301,7 +304,7 @@ impl Turn {
         self.emit(Event::Gap(Gap::new(since, count, open, found.extent)));
     }
 
-    /// A turn that was taken up ends without a reading: then nothing is known of what was missed.
+    /// A turn that was resumed ends without a reading: then nothing is known of what was missed.
     pub(super) fn tell_unread(&mut self, outcome: &Outcome) {
         let is_nothing = matches!(outcome, Outcome::Failed { code: FailureCode::NotSent, .. });
         let Some(adoption) = self.adoption.as_mut().filter(|adoption| !adoption.is_told && !is_nothing)

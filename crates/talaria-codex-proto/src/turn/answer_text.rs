@@ -7,7 +7,7 @@ pub(super) struct AnswerText {
     last_final: Option<String>,
     last_partial: Option<String>,
     last_unmarked: Option<String>,
-    /// What the thread says, where nothing was heard.
+    /// What the thread says, where nothing was received.
     read: Option<String>,
 }
 
@@ -22,7 +22,7 @@ impl AnswerText {
         }
     }
 
-    /// Takes what the thread has as the last message of the turn: good where its end was not heard.
+    /// Takes what the thread has as the last message of the turn: good where its end was not received.
     pub(super) fn take_read(&mut self, text: Option<String>) {
         self.read = text;
     }

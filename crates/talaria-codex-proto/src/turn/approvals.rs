@@ -21,7 +21,7 @@ const LABEL_CHARS: usize = 300;
 pub struct Approvals {
     asked: HashMap<TicketId, Asked>,
     steps: HashMap<ItemId, Approval>,
-    /// What the model was told about refusals, until Codex reports it.
+    /// What the model got about refusals, until Codex reports it.
     notes: Vec<String>,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn label(ask: &Ask) -> String {
     ask.label().chars().take(LABEL_CHARS).collect()
 }
 
-/// What the model is told about a refusal.
+/// What the model gets about a refusal.
 pub(super) fn refusal_note(label: &str, by: Who, reason: &str) -> String {
     // A rule speaks for itself: the person has said nothing.
     let lead = if by == Who::User { "I declined this request" } else { "This request was declined" };

@@ -1,9 +1,11 @@
-//! Calls of the model for which Codex has no step, output that Codex did not stream, and images that the model did not get.
+//! Calls of the model for which Codex has no step, output that Codex did not stream, and images that the model did not
+//! get.
 //!
-//! Codex sends no step for a call that it refuses or cannot carry out; only the raw call and its output show it. A call is
-//! told as failed if no step has its id and its output says that it failed. Codex tells the step of a call before its output,
-//! so nothing is told twice. A thread that another process resumed has no raw events: there, and where an engine was away,
-//! the file of the conversation is looked into when the turn has ended. Sub-agents have no raw events here.
+//! Codex sends no step for a call that it refuses or cannot carry out; only the raw call and its output show it. A call
+//! is reported as failed if no step has its id and its output says that it failed. Codex reports the step of a call
+//! before its output, so nothing is reported twice. A thread that another process resumed has no raw events: there, and
+//! where an engine was away, the file of the conversation is looked into when the turn has ended. Sub-agents have no
+//! raw events here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -26,12 +28,12 @@ const LEFT_OUT: &[&str] = &[
     "Image located at `",
 ];
 
-/// What raw events told.
+/// What raw events reported.
 #[derive(Debug, Default)]
 pub(super) struct RawCalls {
     /// Calls without an output so far.
     open: HashMap<ItemId, Call>,
-    /// Texts that the model got instead of images, until the message that they belong to is told.
+    /// Texts that the model got instead of images, until the message that they belong to is reported.
     images: Vec<String>,
     /// What the person said, and whether there were images with it.
     said: String,
@@ -76,9 +78,10 @@ impl Turn {
         }
     }
 
-    /// Tells what a command printed before it was left running. Codex streams no output from the first moments of a command and
-    /// reports it with the end of the step, which a command in the background has not reached; the model gets it at once. If
-    /// anything was streamed, the two overlap in an unknown way, so nothing is added; the same holds after an engine restart.
+    /// Reports what a command printed before it was left running. Codex streams no output from the first moments of a
+    /// command and reports it with the end of the step, which a command in the background has not reached; the model
+    /// gets it at once. If anything was streamed, the two overlap in an unknown way, so nothing is added; the same
+    /// holds after an engine restart.
     fn tell_unstreamed(&mut self, item: &RawItem) {
         let Some(output) = call::read_output(item).filter(|output| output.terminal.is_some()) else { return };
         let is_new = self.adoption.is_none() && !self.calls.streamed.contains(output.call.as_str());
@@ -87,7 +90,7 @@ impl Turn {
         }
     }
 
-    /// The step for a call that failed, by what the model was told.
+    /// The step for a call that failed, by what the model got.
     fn failed_call(&self, mut call: Call, item: &RawItem) -> Option<Item> {
         let output = call::read_output(item)?;
         if let Some(error) = output.failure(&call) {
@@ -98,7 +101,7 @@ impl Turn {
         call.ended(code, &self.order.cwd).map(project::item)
     }
 
-    /// Tells a call as failed unless it has a step of its own.
+    /// Reports a call as failed unless it has a step of its own.
     fn tell_failed(&mut self, item: Item) {
         if self.open_items.contains_key(&item.id) || self.ended_items.contains_key(&item.id) {
             return;
@@ -137,7 +140,7 @@ impl Turn {
         self.calls.has_images |= attachments.iter().any(|attachment| attachment.kind == "image");
     }
 
-    /// A message of the person's was told: what was left out of it is known by now, where there are raw events.
+    /// A message of the person's was reported: what was left out of it is known by now, where there are raw events.
     pub(super) fn warn_about_images(&mut self) {
         let images = std::mem::take(&mut self.calls.images);
         self.tell_left_out(images);

@@ -22,7 +22,7 @@ struct Child {
     phase: AgentPhase,
     /// What it works on, once it said so.
     turn: Option<TurnId>,
-    /// Its steps that have begun, and those that have ended: what is told twice counts once.
+    /// Its steps that have begun, and those that have ended: what is reported twice counts once.
     begun: HashSet<ItemId>,
     ended: HashSet<ItemId>,
     /// Its commands that run: they can outlive an interrupt.
@@ -117,7 +117,7 @@ impl Children {
 }
 
 impl Turn {
-    /// Learns from a step which sub-agents there are, and how they stand.
+    /// Learns from a step which sub-agents there are, and their states.
     pub(super) fn meet_children(&mut self, item: &Item) {
         match &item.body {
             ItemBody::Agents { status, threads, agents, .. } => {
@@ -142,7 +142,7 @@ impl Turn {
         }
     }
 
-    /// A step of the parent says how a sub-agent stood. What it works on is known only from itself.
+    /// A step of the parent reports the state of a sub-agent. What it works on is known only from itself.
     fn child_stands(&mut self, thread: &ThreadId, phase: AgentPhase) {
         let turn = match phase {
             AgentPhase::Running => self.children.turn_of(thread),
@@ -151,7 +151,7 @@ impl Turn {
         self.set_child(thread, phase, turn);
     }
 
-    /// Takes what came on another thread. That of a thread nobody named is foreign.
+    /// Takes what came on another thread. That of a thread no one named is foreign.
     pub(super) fn overhear(&mut self, now: Moment, notification: Notification<'static>) {
         let is_child = notification.scope().thread.is_some_and(|thread| self.children.has(thread));
         if is_child {
@@ -207,7 +207,7 @@ impl Turn {
     }
 
     fn set_child(&mut self, thread: &ThreadId, phase: AgentPhase, turn: Option<TurnId>) {
-        // A sub-agent may name its parent; that makes nobody its own child.
+        // A sub-agent may name its parent; that makes no one its own child.
         let is_child = *thread != self.order.thread;
         if is_child && self.children.set(thread, phase, turn) {
             self.emit(Event::AgentUpdated { thread: thread.clone(), phase });
@@ -215,7 +215,7 @@ impl Turn {
     }
 }
 
-/// Codex's words for how a sub-agent stands.
+/// Codex's words for the state of a sub-agent.
 fn phase_of(word: &str) -> Option<AgentPhase> {
     Some(match word {
         "pendingInit" | "running" | "started" => AgentPhase::Running,

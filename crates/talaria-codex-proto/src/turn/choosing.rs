@@ -1,12 +1,12 @@
 //! Model and effort: what a turn asks for, and what Codex says is in force.
 //!
-//! Only Codex's word counts. Newer versions tell every change (`thread/settings/updated`, before they answer
+//! Only Codex's word counts. Newer versions report every change (`thread/settings/updated`, before they answer
 //! `turn/start`); older ones say nothing, but write what each turn runs with into the file of the conversation, which is
-//! read then. What stays without evidence until the turn ends is told as that.
+//! read then. What stays without evidence until the turn ends is reported as that.
 
 use std::time::Duration;
 
-use super::{Choice, Moment, Output, Phase, Turn};
+use super::{ModelSettings, Moment, Output, Phase, Turn};
 use crate::wire::notification::ThreadSettings;
 use talaria_core::event::Event;
 use talaria_core::outcome::Outcome;
@@ -28,17 +28,17 @@ pub enum ToldBy {
 #[derive(Clone, Debug, Default)]
 pub struct Choosing {
     /// What is in force.
-    pub in_force: Choice,
+    pub in_force: ModelSettings,
     /// What is asked for and not in force yet; empty once Codex said what is.
-    pub wanted: Choice,
+    pub wanted: ModelSettings,
     /// Where Codex says what is.
     pub told_by: ToldBy,
 }
 
 impl Choosing {
     /// What has to be asked for, given what is wished and what is in force.
-    pub fn new(wished: Choice, in_force: Choice, told_by: ToldBy) -> Self {
-        let wanted = Choice {
+    pub fn new(wished: ModelSettings, in_force: ModelSettings, told_by: ToldBy) -> Self {
+        let wanted = ModelSettings {
             model: wished.model.filter(|model| in_force.model.as_ref() != Some(model)),
             effort: wished.effort.filter(|effort| in_force.effort.as_ref() != Some(effort)),
         };
@@ -47,7 +47,7 @@ impl Choosing {
 }
 
 impl Turn {
-    /// Codex has the turn: what it runs with can be looked up, where Codex does not tell it.
+    /// Codex has the turn: what it runs with can be looked up, where Codex does not report it.
     pub(super) fn look_up_settings(&mut self) {
         let choosing = &self.order.choosing;
         if choosing.told_by == ToldBy::File && !choosing.wanted.is_empty() {
@@ -57,7 +57,7 @@ impl Turn {
     }
 
     /// Takes what the file of the conversation says, if it says anything.
-    pub(super) fn take_settings(&mut self, now: Moment, found: Option<Choice>) {
+    pub(super) fn take_settings(&mut self, now: Moment, found: Option<ModelSettings>) {
         if !std::mem::take(&mut self.is_looking_up) {
             return;
         }
@@ -71,11 +71,11 @@ impl Turn {
     }
 
     pub(super) fn confirm_settings(&mut self, settings: &ThreadSettings) {
-        self.confirm(Choice { model: Some(settings.model.clone()), effort: settings.effort.clone() });
+        self.confirm(ModelSettings { model: Some(settings.model.clone()), effort: settings.effort.clone() });
     }
 
     /// Codex says what is in force.
-    fn confirm(&mut self, told: Choice) {
+    fn confirm(&mut self, told: ModelSettings) {
         let wanted = std::mem::take(&mut self.order.choosing.wanted);
         let is_news = told != self.order.choosing.in_force || !wanted.is_empty();
         self.context.is_model_new |= told.model != self.order.choosing.in_force.model;

@@ -26,13 +26,18 @@ impl ContextWatch {
         let is_estimate = last.input == 0 && last.output == 0;
         match &mut self.shortening {
             Some(facts) if is_estimate && last.total > 0 => facts.after = Some(last.total),
-            // Nothing was spent since: the figures of the request before are told again.
+            // Nothing was spent since: the figures of the request before are reported again.
             Some(facts) if facts.before.is_none() && total == before && last.total > 0 => {
                 facts.before = Some(last.total);
             }
             _ => {}
         }
         self.now = Some(last.total);
+    }
+
+    /// Whether a shortening is under way.
+    pub(super) fn is_shortening(&self) -> bool {
+        self.shortening.is_some()
     }
 
     /// A shortening begins; `before` says what came before it in this turn.

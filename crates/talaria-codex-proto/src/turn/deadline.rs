@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Moment;
 
-/// The caller's limit, which runs only while nobody is being asked.
+/// The caller's limit, which runs only while no one is being asked.
 #[derive(Debug)]
 pub(super) struct Deadline {
     left: Option<Duration>,

@@ -11,7 +11,7 @@ use crate::failure;
 use crate::frame::Unknown;
 use crate::wire::notification::{TurnError, TurnParams, TurnStatus};
 use talaria_core::background::{BackgroundCommand, UnendedCommand};
-use talaria_core::event::{Abandonment, Event, Stage};
+use talaria_core::event::{Abandonment, Event, Stage, Usage};
 use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
@@ -32,7 +32,7 @@ pub(super) struct Waits {
     terminals: Option<Moment>,
     children: Option<Deadline>,
     pub(super) settings: Option<Moment>,
-    /// What the file says beyond what Codex told.
+    /// What the file says beyond what Codex reported.
     pub(super) untold: Option<Moment>,
     /// The sub-agents were asked to stop.
     are_children_stopped: bool,
@@ -66,7 +66,7 @@ impl Turn {
     pub(super) fn outcome_of(&self, status: TurnStatus, error: Option<&TurnError>) -> Outcome {
         match status {
             TurnStatus::Completed => Outcome::Completed,
-            // A failure without a reason is one too; the error told before may be the reason.
+            // A failure without a reason is one too; the error reported before may be the reason.
             TurnStatus::Failed => failure::failed(error.or(self.last_error.as_ref())),
             TurnStatus::Interrupted => Outcome::Interrupted { by: self.stopped_by.unwrap_or(Who::Codex) },
             TurnStatus::InProgress | TurnStatus::Unknown if self.is_marked_aborted => {
@@ -167,7 +167,7 @@ impl Turn {
         limit
     }
 
-    /// The clock of the wait for sub-agents stands still while one of them asks a person.
+    /// The clock of the wait for sub-agents stops while one of them asks a person.
     pub(super) fn children_clock(&mut self) -> Option<&mut Deadline> {
         match &mut self.phase {
             Phase::Ending { waits, .. } => waits.children.as_mut(),
@@ -211,7 +211,7 @@ impl Turn {
         if others == 0 {
             waits.terminals = None;
         }
-        // The commands that were ended are told as items, a moment later.
+        // The commands that were ended are reported as items, a moment later.
         waits.items = Some(now + LATE_ITEMS);
         self.finish_when_nothing_is_awaited(now);
     }
@@ -241,7 +241,7 @@ impl Turn {
         if is_this_thread {
             self.quiet.sign(now);
         }
-        // The host has refused it: nobody could be asked.
+        // The host has refused it: no one could be asked.
         self.declined += u32::from(unknown.id.is_some());
         self.emit(Event::Unknown { method: unknown.method, raw: unknown.raw });
         if is_end && is_ours && self.id.is_some() {
@@ -249,7 +249,7 @@ impl Turn {
         }
     }
 
-    /// A failure that Codex gives no class is one of the login, if Codex complained of that.
+    /// A failure that has no class in Codex is one of the login, if Codex complained of that.
     fn explained(&self, outcome: Outcome) -> Outcome {
         match outcome {
             Outcome::Failed { code: FailureCode::Other, message } if self.has_login_trouble => {
@@ -278,7 +278,13 @@ impl Turn {
         }
         let outcome = self.explained(outcome);
         self.record(if is_lost { Stage::Unknown } else { Stage::Settled });
-        let usage = self.total.since(self.order.baseline);
+        match &outcome {
+            // A model that was answering when Codex was lost spent more than was reported.
+            Outcome::Lost { .. } => self.total.partial = true,
+            Outcome::Failed { code: FailureCode::NotSent, .. } => self.total.partial = false,
+            Outcome::Failed { .. } | Outcome::Completed | Outcome::Interrupted { .. } => {}
+        }
+        let usage = self.spent();
         let answer = match outcome {
             Outcome::Completed => self.answer.text(),
             Outcome::Failed { .. } | Outcome::Interrupted { .. } | Outcome::Lost { .. } => {
@@ -291,7 +297,8 @@ impl Turn {
         let report = if is_lost && self.has_login_trouble { report.with_login_hint() } else { report };
         let report = Box::new(report);
         self.emit(Event::Outcome(report.clone()));
-        self.outputs.push_back(Output::Finish(report, self.total));
+        let total = Usage { partial: self.total.partial || self.order.baseline.partial, ..self.total };
+        self.outputs.push_back(Output::Finish(report, total));
         self.phase = Phase::Done;
     }
 }

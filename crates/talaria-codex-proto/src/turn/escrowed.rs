@@ -1,6 +1,6 @@
 //! Answers that were given before: an earlier one that serves now, and one that Codex never got and that may serve later.
 //!
-//! Floor and rules have spoken before an earlier answer is looked for. That it is used is told before it is written.
+//! Floor and rules have spoken before an earlier answer is looked for. That it is used is reported before it is written.
 
 use super::offered::Telling;
 use super::{Fate, Moment, Output, Record, Turn};
@@ -10,10 +10,10 @@ use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_guard::place::Place;
 
-/// Told where an answer is kept.
-const KEPT: &str = "Codex was gone before it could be told: kept for the next turn, if that asks the same";
-/// Told where an answer cannot be kept.
-const NOT_KEPT: &str = "Codex was gone before it could be told, and this cannot be kept";
+/// Reported where an answer is kept.
+const KEPT: &str = "Codex ended before it got this answer: kept for the next turn, if that asks the same";
+/// Reported where an answer cannot be kept.
+const NOT_KEPT: &str = "Codex ended before it got this answer, and the answer cannot be kept";
 
 impl Turn {
     /// Answers with what was answered before, if the identical thing is asked.

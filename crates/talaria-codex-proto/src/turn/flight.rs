@@ -1,7 +1,7 @@
 //! A turn that an earlier engine had in flight, as it was recorded: what `Turn::adopt` starts from.
 //!
 //! The steps come from the events that were kept (`replay`), the requests from their own records, because what goes to
-//! Codex is not in the events. Nothing is judged here; a record that is missing something gives a flight that knows less.
+//! Codex is not in the events. Nothing is judged here; a record that is missing something makes a flight that knows less.
 
 use std::time::Duration;
 
@@ -30,11 +30,11 @@ pub struct Flight {
     pub agents: Vec<RecordedAgent>,
     /// Who had asked it to stop.
     pub stopped_by: Option<Who>,
-    /// How many requests nobody could be asked about.
+    /// How many requests no one could be asked about.
     pub declined: u32,
     /// The tokens it had cost.
     pub spent: Usage,
-    /// The account's limits as told last.
+    /// The account's limits as reported last.
     pub limits: Option<RateLimits>,
     /// How much of its limit was used up.
     pub used: Duration,
@@ -53,7 +53,7 @@ pub struct Flight {
 pub struct RecordedAgent {
     /// Its thread.
     pub thread: ThreadId,
-    /// How it stood.
+    /// Its state.
     pub phase: AgentPhase,
     /// Its steps that had begun and not ended.
     pub begun: Vec<Item>,
@@ -63,7 +63,7 @@ pub struct RecordedAgent {
 
 /// How Codex names a request; by this it is found again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Asked {
+pub struct RequestIdentity {
     /// Its JSON-RPC id, which counts per process.
     pub id: RequestId,
     /// The wire's name for what is asked.
@@ -76,7 +76,7 @@ pub struct Asked {
     pub item: Option<ItemId>,
 }
 
-impl Asked {
+impl RequestIdentity {
     /// Names a request.
     pub fn new(id: RequestId, request: &ServerRequest) -> Self {
         let scope = request.scope();
@@ -89,7 +89,7 @@ impl Asked {
         }
     }
 
-    /// Is it the same request? Its turn may be told with or without.
+    /// Is it the same request? Its turn may be missing on one side.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.id == other.id
             && self.method == other.method
@@ -104,23 +104,23 @@ pub struct RecordedRequest {
     /// Our name for it, which it keeps.
     pub ticket: TicketId,
     /// Codex's.
-    pub asked: Asked,
+    pub asked: RequestIdentity,
     /// What people were shown.
     pub ask: Ask,
     /// What an answer is bound to.
     pub binding: Option<Binding>,
     /// How far the answer is.
-    pub standing: Standing,
-    /// People were told that it is closed.
+    pub standing: AnswerStage,
+    /// People were informed that it is closed.
     pub is_closed: bool,
 }
 
 /// How far the answer to a recorded request is.
 #[derive(Clone, Debug)]
-pub enum Standing {
-    /// Nobody had answered, or what was answered was secret and is not known any more.
+pub enum AnswerStage {
+    /// No one had answered, or what was answered was secret and is not known any more.
     Open,
-    /// Somebody had; nothing was written to Codex.
+    /// Someone had; nothing was written to Codex.
     Answered {
         /// What.
         answer: Answer,

@@ -1,4 +1,4 @@
-//! The steps of a turn: each begins once and ends once, as completed or as abandoned. What is told twice counts once.
+//! The steps of a turn: each begins once and ends once, as completed or as abandoned. What is reported twice counts once.
 
 use std::collections::hash_map::Entry;
 
@@ -87,7 +87,7 @@ impl Turn {
 
     fn has_ended(&self, item: &Item) -> bool {
         let kind = item.body.kind();
-        // A call that was told as failed has no other step.
+        // A call that was reported as failed has no other step.
         let is_failed_call = |ended: &Ended| ended.kind == "failed_call";
         let is_it = |ended: &Ended| ended.kind == kind || ended.others.contains(&kind);
         self.ended_items.get(&item.id).is_some_and(|ended| is_it(ended) || is_failed_call(ended))

@@ -1,10 +1,10 @@
 //! Requests that an earlier engine recorded. Codex offers those that it still waits for again when the thread is resumed,
-//! with the same id; each keeps its ticket and is not told a second time.
+//! with the same id; each keeps its ticket and is not reported a second time.
 //!
 //! One that is offered again was not answered as far as Codex knows: an answer that is on record is written now. One that
 //! is not offered again is over: an answer that was being written has arrived, any other question is void.
 
-use super::flight::{Asked, RecordedRequest, Standing};
+use super::flight::{AnswerStage, RecordedRequest, RequestIdentity};
 use super::requests::{Decided, End, OpenRequest, changes_in};
 use super::{Fate, Moment, Output, Record, Turn};
 use crate::project;
@@ -19,7 +19,7 @@ impl Turn {
     /// Takes the record of a request, if there is one.
     pub(super) fn take_record(&mut self, id: &RequestId, request: &ServerRequest) -> Option<RecordedRequest> {
         let awaited = &mut self.adoption.as_mut()?.awaited;
-        let asked = Asked::new(id.clone(), request);
+        let asked = RequestIdentity::new(id.clone(), request);
         let at = awaited.iter().position(|record| record.asked.is(&asked))?;
         Some(awaited.remove(at))
     }
@@ -50,22 +50,22 @@ impl Turn {
         };
         self.open_requests.push(open);
         match standing {
-            Standing::Answered { answer, by } => {
+            AnswerStage::Answered { answer, by } => {
                 self.decide_as(now, &ticket, &answer, Decided { by, why: None, telling });
             }
             // Its reason, if it had one, was on its way before it.
-            Standing::Delivering { answer: Some(answer), by } => {
+            AnswerStage::Delivering { answer: Some(answer), by } => {
                 let answer = Answer { reason: None, ..answer };
                 self.decide_as(now, &ticket, &answer, Decided { by, why: None, telling });
             }
-            Standing::Open | Standing::Delivering { answer: None, .. } => {}
+            AnswerStage::Open | AnswerStage::Delivering { answer: None, .. } => {}
         }
         if !self.is_open(&ticket) {
             return;
         }
-        // Whoever thought it closed has to know: the answer is not known any more, or does not fit.
+        // People who thought it closed have to know: the answer is not known any more, or does not fit.
         if telling == Telling::Before {
-            let message = "an answer was not kept, so the question is put again".to_owned();
+            let message = "an answer was not stored, so the question is asked again".to_owned();
             self.emit(Event::Warning { message });
             let digest = binding.as_ref().map(|binding| binding.subject.clone());
             let opened = super::Opened { ticket: ticket.clone(), asked, binding, place };
@@ -82,20 +82,20 @@ impl Turn {
         }
     }
 
-    /// Somebody answers what Codex has not offered again yet. The first answer counts.
+    /// Someone answers what Codex has not offered again yet. The first answer counts.
     pub(super) fn answer_awaited(&mut self, now: Moment, ticket: &TicketId, answer: &Answer, by: Who) {
         let is_gone = self.is_codex_gone();
         let Some(adoption) = &mut self.adoption else { return };
         let is_it = |record: &&mut RecordedRequest| {
             record.ticket == *ticket
-                && matches!(record.standing, Standing::Open)
+                && matches!(record.standing, AnswerStage::Open)
                 && answer.decision != Decision::Void
         };
         let Some(record) = adoption.awaited.iter_mut().find(is_it) else { return };
         if let Err(misfit) = record.ask.check(answer) {
             return self.emit(Event::Warning { message: format!("an answer was not taken: {misfit}") });
         }
-        record.standing = Standing::Answered { answer: answer.clone(), by };
+        record.standing = AnswerStage::Answered { answer: answer.clone(), by };
         if is_gone {
             let all = std::mem::take(&mut adoption.awaited);
             let (answered, others) = all.into_iter().partition(|record| record.ticket == *ticket);
@@ -111,8 +111,8 @@ impl Turn {
         self.resume_clock(now);
     }
 
-    /// Codex closed it, or went on with the step that it was about.
-    pub(super) fn awaited_is_over(&mut self, now: Moment, is_it: impl Fn(&Asked) -> bool) {
+    /// Codex closed it, or continued with the step that it was about.
+    pub(super) fn awaited_is_over(&mut self, now: Moment, is_it: impl Fn(&RequestIdentity) -> bool) {
         if self
             .adoption
             .as_ref()
@@ -138,8 +138,10 @@ impl Turn {
             let telling = Telling::of(&record);
             let RecordedRequest { ticket, standing, binding, .. } = record;
             match (standing, end) {
-                (Standing::Open, _) => self.tell_closed(ticket, Decision::Void, end.closer(), None, telling),
-                (Standing::Answered { .. }, End::Ended | End::Elsewhere) => {
+                (AnswerStage::Open, _) => {
+                    self.tell_closed(ticket, Decision::Void, end.closer(), None, telling);
+                }
+                (AnswerStage::Answered { .. }, End::Ended | End::Elsewhere) => {
                     if telling == Telling::Before {
                         let message =
                             "Codex no longer waits for an answer that was not given to it yet".to_owned();
@@ -148,10 +150,10 @@ impl Turn {
                     self.tell_closed(ticket.clone(), Decision::Void, end.closer(), None, telling);
                     self.outputs.push_back(Output::Record(Record::Fate { ticket, fate: Fate::Void }));
                 }
-                (Standing::Answered { answer, by }, End::Lost) => {
+                (AnswerStage::Answered { answer, by }, End::Lost) => {
                     self.keep_answer(ticket, binding.as_ref(), answer, by, telling);
                 }
-                (Standing::Delivering { answer, by }, end) => {
+                (AnswerStage::Delivering { answer, by }, end) => {
                     let decision = answer.map_or(Decision::Accept, |answer| answer.decision);
                     self.tell_closed(ticket.clone(), decision, by, None, telling);
                     self.tell_fate(ticket, end);
@@ -162,17 +164,17 @@ impl Turn {
 
     /// Is a person asked something that Codex has not offered again?
     pub(super) fn is_answer_awaited(&self) -> bool {
-        let is_open = |record: &RecordedRequest| matches!(record.standing, Standing::Open);
+        let is_open = |record: &RecordedRequest| matches!(record.standing, AnswerStage::Open);
         self.adoption.as_ref().is_some_and(|adoption| adoption.awaited.iter().any(is_open))
     }
 }
 
-/// Is a decision told, or was it?
+/// Is a decision reported now, or was it before?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Telling {
-    /// People are told now.
+    /// People are informed now.
     Now,
-    /// They were told before.
+    /// They were informed before.
     Before,
 }
 

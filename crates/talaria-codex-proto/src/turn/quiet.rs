@@ -1,4 +1,4 @@
-//! Silence. It is told at growing intervals and looked into by reading the thread; it never ends anything.
+//! Silence. It is reported at growing intervals and looked into by reading the thread; it never ends anything.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Quiet {
         Self { first, since: now, pause, next: now + pause }
     }
 
-    /// Something was heard.
+    /// Something was received.
     pub(super) fn sign(&mut self, now: Moment) {
         self.since = now;
         self.pause = self.first.unwrap_or(LONGEST);

@@ -1,26 +1,26 @@
-//! What has to be written down of the questions of a turn, so that another engine can take them up where they were.
+//! What has to be recorded of the questions of a turn, so that another engine can take them up where they were.
 //!
 //! An answer goes through these in order: `Opened`, then `Delivering` before the first byte of it is written, then its
 //! `Fate`. Nothing here is for people; the events are.
 
-use super::flight::Asked;
+use super::flight::RequestIdentity;
 use talaria_core::escrow::Binding;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Who};
 use talaria_guard::place::Place;
 
-/// Something to write down.
+/// Something to record.
 #[derive(Clone, Debug)]
 pub enum Record {
     /// A request was opened. `Event::RequestOpened` follows.
     Opened(Box<Opened>),
-    /// The answer to this request is written next; `Event::RequestClosed` was told before.
+    /// The answer to this request is written next; `Event::RequestClosed` was reported before.
     Delivering {
         /// Our name for the request.
         ticket: TicketId,
         /// The answer; a secret in it is not to be kept.
         answer: Box<Answer>,
-        /// Who gave it.
+        /// Who answered.
         by: Who,
     },
     /// What became of the answer to a request.
@@ -45,7 +45,7 @@ pub struct Opened {
     /// Our name for it.
     pub ticket: TicketId,
     /// Codex's.
-    pub asked: Asked,
+    pub asked: RequestIdentity,
     /// What an answer is bound to; `None` where none can be kept.
     pub binding: Option<Binding>,
     /// Where it would happen.
@@ -55,7 +55,7 @@ pub struct Opened {
 /// What became of an answer.
 #[derive(Clone, Debug)]
 pub enum Fate {
-    /// Codex has it: it said so, or went on.
+    /// Codex has it: it said so, or continued.
     Delivered,
     /// It may have been written; Codex went before it said anything.
     Unknown,
@@ -63,9 +63,9 @@ pub enum Fate {
     Kept {
         /// The answer.
         answer: Box<Answer>,
-        /// Who gave it.
+        /// Who answered.
         by: Who,
     },
-    /// It was never written, and nobody waits for it any more.
+    /// It was never written, and no one waits for it any more.
     Void,
 }

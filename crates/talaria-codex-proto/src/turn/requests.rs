@@ -1,11 +1,11 @@
 //! The questions of a turn: opened once, answered once, closed when Codex says so or the turn ends.
 //!
-//! Before an answer is written, that it will be is told (`Delivering`), and afterwards what became of it (`Fate`). The
-//! deadline does not run while one is open. What nobody could be asked is counted. An answer that does not fit its
-//! question is not sent; whoever gave it is told, and the question stays open.
+//! Before an answer is written, that it will be is reported (`Delivering`), and afterwards what became of it (`Fate`). The
+//! deadline does not run while one is open. What no one could be asked is counted. An answer that does not fit its
+//! question is not sent; the person who gave it is informed, and the question stays open.
 
 use super::approvals::{label, refusal_note};
-use super::flight::Asked;
+use super::flight::RequestIdentity;
 use super::offered::Telling;
 use super::{Fate, Moment, OpenItem, Opened, Output, Phase, Record, Settling, Turn};
 use crate::project;
@@ -36,7 +36,7 @@ pub(super) struct OpenRequest {
 pub(super) enum End {
     /// Codex ended the turn, or was asked to.
     Ended,
-    /// Codex went on without an answer from here: another client of it may have answered.
+    /// Codex continued without an answer from here: another client of it may have answered.
     Elsewhere,
     /// Codex can no longer be followed.
     Lost,
@@ -61,7 +61,7 @@ impl Turn {
         request: ServerRequest,
     ) {
         let known = self.open_requests.iter().any(|open| open.id == id);
-        // What a Codex that is gone left behind cannot be answered.
+        // What a Codex that is gone left cannot be answered.
         if known || self.is_codex_gone() {
             return;
         }
@@ -78,7 +78,7 @@ impl Turn {
         let (place, ruling) = self.order.gate.judge(&request, changes_in(&ask));
         let ask = ask.because(ruling.because());
         let binding = project::binding(&request, changes_in(&ask));
-        let asked = Asked::new(id.clone(), &request);
+        let asked = RequestIdentity::new(id.clone(), &request);
         let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
         self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
         let digest = binding.as_ref().map(|binding| binding.subject.clone());
@@ -93,7 +93,7 @@ impl Turn {
             _ if !answerable => self.decide(now, &ticket, &Decision::Decline.into(), Who::Talaria, None),
             Ruling::Accept { by, why } => self.decide(now, &ticket, &Decision::Accept.into(), by, Some(why)),
             Ruling::Decline { by, why } => {
-                // The model is told, or it would try the same thing in other words.
+                // The model gets the reason, or it would try the same thing in other words.
                 let answer = Answer { reason: Some(why.clone()), ..Decision::Decline.into() };
                 self.decide(now, &ticket, &answer, by, Some(why));
             }
@@ -129,7 +129,7 @@ impl Turn {
         ask
     }
 
-    /// The clocks stand still while somebody is asked.
+    /// The clocks stop while someone is asked.
     pub(super) fn ask_person(&mut self, now: Moment) {
         self.quiet.sign(now);
         self.deadline.pause(now);
@@ -227,7 +227,7 @@ impl Turn {
         if self.is_stopping() { End::Ended } else { End::Elsewhere }
     }
 
-    /// Codex went on with a step: it has the answers to what it asked about it.
+    /// Codex continued with a step: it has the answers to what it asked about it.
     pub(super) fn went_on(&mut self, now: Moment, thread: &ThreadId, item: &ItemId) {
         let is_about = |open: &OpenRequest| {
             open.request.item() == Some(item) && open.request.scope().thread == Some(thread.as_str())
@@ -252,7 +252,7 @@ impl Turn {
         self.outputs.push_back(Output::Record(Record::Fate { ticket, fate }));
     }
 
-    /// Tells a decision, unless people know it already.
+    /// Reports a decision, unless people know it already.
     pub(super) fn tell_closed(
         &mut self,
         id: TicketId,
@@ -340,7 +340,7 @@ pub(super) struct Decided {
     pub(super) telling: Telling,
 }
 
-/// Was it declined because nobody could be asked, or nobody had to be?
+/// Was it declined because no one could be asked, or no one had to be?
 pub(super) fn counts_as_declined(decision: Decision, by: Who) -> bool {
     let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
     is_no && matches!(by, Who::Nobody | Who::Talaria | Who::Rule | Who::Floor)

@@ -1,5 +1,5 @@
 //! The way of the input to Codex, and what is known about it: `prepared`, `sent`, `accepted`, then `settled` or
-//! `unknown`. Each stage is told before the step it names is taken. What is unknown is settled by reading the thread,
+//! `unknown`. Each stage is reported before the step it names is taken. What is unknown is settled by reading the thread,
 //! never by sending again.
 
 use std::time::Duration;
@@ -169,7 +169,7 @@ impl Turn {
             Settlement::Ended(ended) => {
                 self.accept(ended.turn.clone());
                 match ended.status {
-                    // Nobody asked for it: the turn broke off when Codex went.
+                    // No one asked for it: the turn broke off when Codex went.
                     TurnStatus::Interrupted if self.stopped_by.is_none() => {
                         let found = Found { items: ended.items, extent: ended.extent };
                         self.tell_missed(now, found, Course::Over);
@@ -197,7 +197,7 @@ impl Turn {
                 self.conclude(now, outcome);
             }
             Settlement::Unknown { why } => self.emit(Event::Warning {
-                message: format!("Codex is running, but does not say how the turn stands: {why}"),
+                message: format!("Codex is running, but does not report the state of the turn: {why}"),
             }),
             Settlement::NotThere
             | Settlement::Running { .. }
@@ -206,7 +206,7 @@ impl Turn {
         }
     }
 
-    /// The answer as the thread has it, where it was not heard.
+    /// The answer as the thread has it, where it was not received.
     pub(super) fn read_answer(&mut self, ended: &EndedTurn) {
         let mut read = AnswerText::default();
         for item in &ended.items {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::requests::End;
 use super::{Moment, Output, Phase, Settling, Turn};
 use talaria_core::event::{Escalation, Event};
+use talaria_core::ids::TurnId;
 use talaria_core::outcome::Outcome;
 use talaria_core::request::Who;
 
@@ -61,6 +62,18 @@ impl Turn {
         }
     }
 
+    /// Reports that Codex refused to interrupt the turn. The turn's own end still decides the outcome; the limit still
+    /// applies. A turn that has ended already, or that of a sub-agent, needs no report.
+    pub(super) fn interrupt_refused(&mut self, turn: &TurnId, why: &str) {
+        if matches!(self.phase, Phase::Interrupting { .. }) && self.id.as_ref() == Some(turn) {
+            let limit = INTERRUPT_LIMIT.as_secs();
+            let message = format!(
+                "Codex refused to interrupt the turn ({why}); Talaria waits up to {limit} s for it to end by itself"
+            );
+            self.emit(Event::Warning { message });
+        }
+    }
+
     /// What a stopped turn's sub-agents do is not wanted either.
     pub(super) fn interrupt_children(&mut self) {
         for (thread, turn) in self.children.running_turns() {
@@ -87,7 +100,7 @@ impl Turn {
             }
             Escalation::Abandoned => {
                 let why = self.missed();
-                self.lose(format!("{why}; other turns run on the same Codex, so this one was given up"));
+                self.lose(format!("{why}; other turns run on the same Codex, so this one was abandoned"));
             }
         }
     }

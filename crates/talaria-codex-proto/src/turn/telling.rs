@@ -1,4 +1,4 @@
-//! What Codex tells: only what belongs to this thread and this turn counts, and all of that is used.
+//! What Codex reports: only what belongs to this thread and this turn counts, and all of that is used.
 
 use super::{Moment, Turn};
 use crate::project;
@@ -35,7 +35,7 @@ impl Turn {
         if !self.is_ours(&notification) {
             return self.overhear(now, notification);
         }
-        // Anything of this turn proves that it has begun, also where its beginning was not told.
+        // Anything of this turn proves that it has begun, also where its beginning was not reported.
         if is_of_a_turn
             && !self.begun
             && let Some(id) = self.id.clone()
@@ -65,11 +65,11 @@ impl Turn {
             }
             Notification::DiffUpdated(p) => self.emit(Event::DiffUpdated { diff: p.diff }),
             Notification::TokenUsageUpdated(p) => {
-                let total = project::usage(p.token_usage.total);
-                self.context.note(self.total, total, project::usage(p.token_usage.last));
-                self.total = total;
+                let (total, last) = (project::usage(p.token_usage.total), project::usage(p.token_usage.last));
+                self.context.note(self.total, total, last);
+                self.count(total, last);
                 self.emit(Event::UsageUpdated {
-                    turn: self.total.since(self.order.baseline),
+                    turn: self.spent(),
                     context: p.token_usage.last.total_tokens,
                     window: p.token_usage.model_context_window,
                 });
@@ -97,7 +97,7 @@ impl Turn {
         }
     }
 
-    /// What a person should know, without effect on the turn; and what nobody needs.
+    /// What a person should know, without effect on the turn; and what no one needs.
     fn warn_about(&mut self, notification: Notification<'static>) {
         let message = match notification {
             Notification::Warning(p) | Notification::GuardianWarning(p) => p.message,
@@ -112,7 +112,7 @@ impl Turn {
                 let gate = &mut self.order.gate;
                 let renewed =
                     gate.bounds().renewed(&settings.sandbox_policy, &settings.approval_policy, &settings.cwd);
-                // Codex tells all of it also where only the model changed.
+                // Codex reports all of it also where only the model changed.
                 if *gate.bounds() == renewed {
                     return;
                 }
@@ -132,7 +132,7 @@ impl Turn {
             Notification::EnvironmentDisconnected(_) => {
                 "Codex lost the environment that the commands run in".to_owned()
             }
-            // Nobody needs these, or `notice` has seen to them.
+            // No one needs these, or `notice` has seen to them.
             Notification::AgentMessageDelta(_)
             | Notification::ReasoningSummaryDelta(_)
             | Notification::ReasoningTextDelta(_)
@@ -189,7 +189,7 @@ impl Turn {
         }
     }
 
-    /// Codex tells them at every answer of the model; only what is new is passed on.
+    /// Codex reports them at every answer of the model; only what is new is passed on.
     fn tell_limits(&mut self, limits: RateLimits) {
         if self.limits.as_ref() != Some(&limits) {
             self.emit(Event::RateLimits(Box::new(limits.clone())));

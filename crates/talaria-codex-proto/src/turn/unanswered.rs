@@ -1,6 +1,6 @@
 //! What was said to a running turn and came too late for the model: Codex puts it into the conversation and ends the turn.
 //!
-//! Evidence is the order of steps: nothing of the model's came after it. Whoever said it would wait for an answer.
+//! Evidence is the order of steps: nothing of the model's came after it. Its sender would wait for an answer.
 
 use super::Turn;
 use talaria_core::event::Event;
@@ -31,7 +31,7 @@ impl LastWord {
 }
 
 impl Turn {
-    /// Tells that the last words are not answered, where Codex says that all is done.
+    /// Reports that the last words are not answered, where Codex says that all is done.
     pub(super) fn tell_unanswered(&mut self, outcome: &Outcome) {
         if self.last_word == LastWord::Person && *outcome == Outcome::Completed {
             let message = "the turn ended before the model read what was said last; \

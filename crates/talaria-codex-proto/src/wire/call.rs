@@ -2,7 +2,7 @@
 //!
 //! A field that is `None` is not written: then the user's own Codex configuration decides. Each shape is validated in
 //! the tests against the JSON schema that the installed Codex generates. What only newer versions have is left out for
-//! older ones by whoever sends it (`Version` says which have it); nothing here knows a version.
+//! older ones by the sender (`Version` says which have it); nothing here knows a version.
 
 mod command;
 mod installed;
@@ -285,6 +285,9 @@ pub struct EffectiveConfig {
     /// The sandbox, if the user said so.
     #[serde(default)]
     pub sandbox_mode: Option<String>,
+    /// What the user wants the model told besides Codex's own words.
+    #[serde(default)]
+    pub developer_instructions: Option<String>,
     /// The permission profile, if the user chose one; it is used where no sandbox is asked for.
     #[serde(default)]
     pub default_permissions: Option<String>,

@@ -1,4 +1,4 @@
-//! A conversation as Codex tells it when it is read: its turns, oldest first, each with its items.
+//! A conversation as Codex reports it when it is read: its turns, oldest first, each with its items.
 //!
 //! Read after something went missing, so nothing here fails because of one odd item: it is kept whole. The user's
 //! messages come with our own id where the version keeps it. `settle` decides what all of it means.
@@ -24,7 +24,7 @@ pub struct ThreadReadReply {
 pub struct History {
     pub id: ThreadId,
     pub status: ThreadStatus,
-    /// How it is kept: `paginated` tells all steps when it is read, anything else, or nothing (0.130), only messages.
+    /// How it is kept: `paginated` has all steps when it is read, anything else, or nothing (0.130), only messages.
     #[serde(default)]
     pub history_mode: Option<String>,
     /// The beginning of what the person said first; empty before that.
@@ -60,10 +60,10 @@ pub struct HistoryTurn {
     pub status: TurnStatus,
     #[serde(default)]
     pub error: Option<TurnError>,
-    /// How much of its items was told: `full`, or less.
+    /// How much of its items was reported: `full`, or less.
     #[serde(default = "full")]
     pub items_view: String,
-    /// Its items, as far as they were told.
+    /// Its items, as far as they were reported.
     #[serde(default)]
     pub items: Vec<HistoryItem>,
     /// What else than messages is known to be among them; `rollout` adds to it.
@@ -72,7 +72,7 @@ pub struct HistoryTurn {
 }
 
 impl History {
-    /// Says that this is the answer to `thread/resume` of a Codex that had the thread loaded: it tells all steps of the
+    /// Says that this is the answer to `thread/resume` of a Codex that had the thread loaded: it reports all steps of the
     /// turn that runs, also on 0.130.
     #[must_use]
     pub fn resumed_warm(mut self) -> Self {
@@ -82,7 +82,7 @@ impl History {
         self
     }
 
-    /// What is told of a turn.
+    /// What is reported of a turn.
     pub fn extent(&self, turn: &HistoryTurn) -> Extent {
         match self.history_mode.as_deref() {
             Some("paginated") => Extent::Steps,
@@ -109,7 +109,7 @@ impl<'de> Deserialize<'de> for HistoryItem {
 
 /// What the person said, as the conversation has it.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct UserMessageRef<'a> {
     pub content: &'a [WireInput],
     /// Our own id for it.
     pub client_id: Option<&'a str>,
@@ -117,10 +117,10 @@ pub struct Said<'a> {
 
 impl HistoryTurn {
     /// What the person said in this turn, in order.
-    pub fn said(&self) -> impl Iterator<Item = Said<'_>> {
+    pub fn said(&self) -> impl Iterator<Item = UserMessageRef<'_>> {
         self.items.iter().filter_map(|item| match &item.0.body {
             WireBody::UserMessage { content, client_id } => {
-                Some(Said { content, client_id: client_id.as_deref() })
+                Some(UserMessageRef { content, client_id: client_id.as_deref() })
             }
             _ => None,
         })
@@ -133,7 +133,7 @@ impl HistoryTurn {
         self.said().next().is_none() && (has_step || is_beginning)
     }
 
-    /// Were all of its items told?
+    /// Were all of its items reported?
     pub fn is_whole(&self) -> bool {
         self.items_view == "full"
     }

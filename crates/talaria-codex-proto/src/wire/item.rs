@@ -97,7 +97,7 @@ pub enum WireBody {
         status: WireStatus,
         /// What it was called with.
         arguments: Option<Box<RawValue>>,
-        /// What it gave back.
+        /// What it returned.
         result: Option<McpResult>,
         error: Option<Value>,
         /// How long it took.
@@ -111,7 +111,7 @@ pub enum WireBody {
         status: WireStatus,
         /// What it was called with.
         arguments: Option<Box<RawValue>>,
-        /// What it gave back.
+        /// What it returned.
         content_items: Option<Vec<WireContent>>,
         /// What it said about its success.
         success: Option<bool>,
@@ -122,12 +122,12 @@ pub enum WireBody {
     ContextCompaction,
     /// Text that a hook adds.
     HookPrompt { fragments: Vec<HookFragment> },
-    /// What a function gave back.
+    /// What a function returned.
     FunctionCallOutput {
         name: String,
         /// The group of the function.
         namespace: Option<String>,
-        /// What it gave back.
+        /// What it returned.
         output: Vec<WireContent>,
     },
     /// Work for other agents.
@@ -158,7 +158,7 @@ pub enum WireBody {
     },
 }
 
-/// How an item stands.
+/// The state of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WireStatus {
@@ -186,7 +186,7 @@ pub enum WireSource {
     Agent,
     /// A person's, with `thread/shellCommand`.
     UserShell,
-    /// The model's, in a terminal that may go on after the turn.
+    /// The model's, in a terminal that may continue after the turn.
     UnifiedExecStartup,
     /// Input for such a terminal.
     UnifiedExecInteraction,
@@ -230,7 +230,7 @@ pub struct WireQuestion {
     pub options: Option<Vec<String>>,
 }
 
-/// What an MCP server's tool gave back.
+/// What an MCP server's tool returned.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpResult {
@@ -256,7 +256,7 @@ pub struct CollabCall {
     pub status: WireStatus,
     #[serde(default)]
     pub receiver_thread_ids: Vec<ThreadId>,
-    /// What they are told.
+    /// What they get.
     #[serde(default)]
     pub prompt: Option<String>,
     /// The model that is asked for.
@@ -265,12 +265,12 @@ pub struct CollabCall {
     /// The effort that is asked for.
     #[serde(default)]
     pub reasoning_effort: Option<String>,
-    /// How they stand, by conversation.
+    /// Their states, by conversation.
     #[serde(default)]
     pub agents_states: BTreeMap<ThreadId, WireAgentState>,
 }
 
-/// How another agent stands.
+/// The state of another agent.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WireAgentState {
     /// Codex's word.

@@ -1,6 +1,6 @@
 //! Notifications that Codex sends and Talaria reads.
 //!
-//! The table at the end gives each its method. A method that is not in the table, or whose parameters do not fit, is
+//! The table at the end assigns each its method. A method that is not in the table, or whose parameters do not fit, is
 //! `unknown` for `frame`, never an error.
 
 use std::borrow::Cow;
@@ -123,7 +123,7 @@ pub struct Scope<'a> {
     pub turn: Option<&'a str>,
 }
 
-/// What every kind of parameters can tell and do.
+/// What every kind of parameters can say and do.
 trait Params {
     type Owned;
 
@@ -275,7 +275,7 @@ pub struct WireTurn {
     pub error: Option<TurnError>,
 }
 
-/// How a turn stands.
+/// The state of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnStatus {
@@ -623,10 +623,10 @@ pub struct RateLimitsParams {
 pub struct WireRateLimits {
     /// The short window.
     #[serde(default)]
-    pub primary: Option<RateWindow>,
+    pub primary: Option<RateLimitWindow>,
     /// The long window.
     #[serde(default)]
-    pub secondary: Option<RateWindow>,
+    pub secondary: Option<RateLimitWindow>,
     /// The account's plan.
     #[serde(default)]
     pub plan_type: Option<String>,
@@ -645,13 +645,13 @@ impl WireRateLimits {
 /// How much of one window is used.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RateWindow {
+pub struct RateLimitWindow {
     /// In percent.
     pub used_percent: f64,
     /// How long the window is.
     #[serde(default)]
     pub window_duration_mins: Option<u64>,
-    /// When it begins anew, in seconds since 1970.
+    /// When it resets, in seconds since 1970.
     #[serde(default)]
     pub resets_at: Option<i64>,
 }

@@ -18,7 +18,7 @@ pub struct RawItemParams {
     pub item: RawItem,
 }
 
-/// An answer of the model that is complete; 0.166 tells it beside the items.
+/// An answer of the model that is complete; 0.166 reports it beside the items.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RawResponseParams {

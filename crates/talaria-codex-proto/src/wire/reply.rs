@@ -1,7 +1,7 @@
 //! Answers to Codex's requests, in the shapes that Codex accepts.
 //!
 //! Each shape is validated in the tests against the schema of the installed Codex. What is not granted is answered with
-//! the shape that grants nothing, so that the turn goes on. "Always" is only ever a rule that Codex itself proposed.
+//! the shape that grants nothing, so that the turn continues. "Always" is only ever a rule that Codex itself proposed.
 //! Called by the turn machine and by the host; the one reader of secrets that were typed.
 
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::wire::rpc_error::RpcError;
 use talaria_core::request::{Answer, Content, Decision, Given, Grant};
 use talaria_core::tool::ToolOutcome;
 
-/// Gives the answer in Codex's shape; `None` when there is nothing to send, or when it is not for people to answer.
+/// Returns the answer in Codex's shape; `None` when there is nothing to send, or when it is not for people to answer.
 pub fn answer(request: &ServerRequest, answer: &Answer) -> Option<Value> {
     let decision = decided(request, answer.decision);
     if decision == Decision::Void {
@@ -27,7 +27,7 @@ pub fn answer(request: &ServerRequest, answer: &Answer) -> Option<Value> {
                     let revealed = values.iter().map(|(name, given)| (name.clone(), given.reveal().clone()));
                     Value::Object(revealed.collect())
                 }
-                // Nobody types anything into an address.
+                // No one types anything into an address.
                 (true, _) if p.mode.as_deref() == Some("url") => Value::Null,
                 (true, _) => json!({}),
             };

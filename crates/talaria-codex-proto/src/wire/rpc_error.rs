@@ -24,7 +24,7 @@ impl RpcError {
     /// The request never left Talaria. Codex does not use this code.
     pub const NOT_WRITTEN: i64 = -32098;
 
-    /// The refusal of a request that nobody here knows.
+    /// The refusal of a request that no one here knows.
     pub fn unknown_method(method: &str) -> Self {
         let message = format!("{method} is not supported by this client");
         Self { code: Self::METHOD_NOT_FOUND, message, data: None }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::notification::Scope;
 use talaria_core::ids::{ItemId, ThreadId, TurnId};
-use talaria_core::tool::ToolInvocation;
+use talaria_core::tool::{ToolCaller, ToolConfinement, ToolInvocation};
 
 mod command;
 
@@ -54,7 +54,7 @@ server_requests! {
     "item/permissions/requestApproval" => Permissions(Box<PermissionsApproval>),
     "item/tool/requestUserInput" => UserInput(Box<UserInputRequest>),
     "mcpServer/elicitation/request" => Elicitation(Box<Elicitation>),
-    "item/tool/call" => ToolCall(Box<ToolCall>),
+    "item/tool/call" => ToolCall(Box<DynamicToolCallParams>),
     "account/chatgptAuthTokens/refresh" => TokenRefresh(HostRequest),
     "attestation/generate" => Attestation(HostRequest),
     "currentTime/read" => CurrentTime(HostRequest),
@@ -134,7 +134,7 @@ pub struct UserInputRequest {
     pub turn_id: TurnId,
     #[serde(default)]
     pub item_id: Option<ItemId>,
-    pub questions: Vec<WireQuestion>,
+    pub questions: Vec<UserInputQuestion>,
     /// Does the model wait for as long as it takes? 0.130 does not say.
     #[serde(default)]
     pub is_blocking: Option<bool>,
@@ -146,7 +146,7 @@ pub struct UserInputRequest {
 /// A question of the model.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WireQuestion {
+pub struct UserInputQuestion {
     /// Names it in the answer.
     #[serde(default)]
     pub id: String,
@@ -209,7 +209,7 @@ impl Elicitation {
         self.tool_fact("codex_approval_kind").and_then(Value::as_str)
     }
 
-    /// What Codex tells about the tool under this name.
+    /// What Codex reports about the tool under this name.
     pub fn tool_fact(&self, name: &str) -> Option<&Value> {
         self.meta.as_ref()?.get(name).filter(|fact| !fact.is_null())
     }
@@ -228,7 +228,7 @@ impl Elicitation {
 /// The model calls a tool that this client brought with it. No question for people.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCall {
+pub struct DynamicToolCallParams {
     pub thread_id: ThreadId,
     pub turn_id: TurnId,
     /// The call, which is also the item.
@@ -242,10 +242,18 @@ pub struct ToolCall {
     pub arguments: Value,
 }
 
-impl From<ToolCall> for ToolInvocation {
-    fn from(call: ToolCall) -> Self {
-        let ToolCall { thread_id, turn_id, call_id, tool, arguments, namespace: _ } = call;
-        Self { thread: thread_id, turn: turn_id, item: call_id, tool, arguments }
+impl DynamicToolCallParams {
+    /// The call in our words. `own` is the thread of the session: a call of any other thread is one of a sub-agent.
+    pub fn invocation(&self, own: &ThreadId, confinement: ToolConfinement) -> ToolInvocation {
+        ToolInvocation {
+            thread: self.thread_id.clone(),
+            turn: self.turn_id.clone(),
+            item: self.call_id.clone(),
+            tool: self.tool.clone(),
+            arguments: self.arguments.clone(),
+            caller: if self.thread_id == *own { ToolCaller::Session } else { ToolCaller::SubAgent },
+            confinement,
+        }
     }
 }
 
@@ -256,4 +264,22 @@ pub struct HostRequest {
     /// The conversation, where one is meant.
     #[serde(default)]
     pub thread_id: Option<ThreadId>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_of_another_thread_is_one_of_a_sub_agent() {
+        let call = json!({ "threadId": "own", "turnId": "u", "callId": "c", "namespace": null,
+                           "tool": "talaria_x", "arguments": { "a": 1 } });
+        let call: DynamicToolCallParams = serde_json::from_value(call).unwrap();
+        let caller = |own: &str| call.invocation(&ThreadId::new(own), ToolConfinement::default()).caller;
+        assert_eq!((caller("own"), caller("parent")), (ToolCaller::Session, ToolCaller::SubAgent));
+        let named = call.invocation(&ThreadId::new("parent"), ToolConfinement::default());
+        assert_eq!((named.thread.as_str(), named.turn.as_str(), named.item.as_str()), ("own", "u", "c"));
+    }
 }

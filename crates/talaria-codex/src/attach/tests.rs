@@ -1,4 +1,4 @@
-//! What comes on the queue of a thread that was taken up in the middle of a turn; a queue is seen from inside only.
+//! What comes on the queue of a thread that was resumed in the middle of a turn; a queue is seen from inside only.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,6 +1,6 @@
 //! The background commands of a session: what Codex reports of them after their turn becomes events of our own.
 //!
-//! While one runs, its host counts as used, so nobody ends it for want of work. The turn machine never sees these frames:
+//! While one runs, its host counts as used, so no one ends it for want of work. The turn machine never sees these frames:
 //! they belong to a turn that is over. Called by the running turn for every frame, and by the actor between turns.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use talaria_core::background::{BackgroundCommand, BackgroundEnd};
 use talaria_core::event::Event;
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Item, ItemBody};
-use talaria_core::transcript::{self, Limits, Message};
+use talaria_core::transcript::{self, Message, ProjectionLimits};
 use talaria_core::veil::{Veil, cover_item};
 
 use super::CodexConversation;
@@ -28,7 +28,7 @@ const NO_MORE: &str = "\n[more than 1 MiB was printed after the turn; the rest i
 pub(super) struct BackgroundWatch {
     commands: Vec<Watched>,
     veil: Veil,
-    /// Nobody ends the host for want of work while this lives.
+    /// No one ends the host for want of work while this lives.
     guard: Option<BackgroundGuard>,
 }
 
@@ -131,7 +131,8 @@ impl CodexConversation {
         // Codex reports a command that it killed without an exit code.
         let end = if exit_code.is_some() { BackgroundEnd::Exited } else { BackgroundEnd::Stopped };
         cover_item(&mut item);
-        let message = transcript::late_result(&item, Limits::default()).map(|message| (item.id, message));
+        let message =
+            transcript::late_result(&item, ProjectionLimits::default()).map(|message| (item.id, message));
         news.push(BackgroundNews { event: ended(&command, end, exit_code), message });
         news
     }

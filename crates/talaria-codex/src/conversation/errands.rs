@@ -1,7 +1,7 @@
 //! What a turn wants done that takes time: calls to Codex, reading the thread, ending a host, starting another.
 //!
 //! Each runs beside the loop of the turn and brings back what came of it. Dropping the set ends them; none of them holds
-//! anything that somebody else waits for.
+//! anything that someone else waits for.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use talaria_codex_proto::rollout::Untold;
-use talaria_codex_proto::settle::{Deed, Sent, Settlement, Vantage, settle};
+use talaria_codex_proto::settle::{Deed, RecordedInput, Settlement, Vantage, settle};
 use talaria_codex_proto::turn::Input;
 use talaria_codex_proto::wire::call::{
     ThreadCompact, ThreadStart, TurnInterrupt, TurnStart, TurnSteer, UserInput,
@@ -44,7 +44,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 pub(super) enum Done {
     /// Something for the machine.
     Input(Input),
-    /// Something to tell.
+    /// An event to publish.
     Event(Event),
     /// The running turn took further input.
     Steered { turn: TurnId },
@@ -56,7 +56,7 @@ pub(super) enum Done {
     Moved(Box<Revived>, Option<Settlement>),
     /// No host is to be had.
     NoHost { why: String, while_settling: bool },
-    /// Nothing that anybody waits for.
+    /// Nothing that anyone waits for.
     Nothing,
 }
 
@@ -74,14 +74,14 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// What the thread says about the input, with what its file tells besides.
+    /// What the thread says about the input, with what its file adds.
     pub(super) async fn settle_with_file(&self, history: History, vantage: Vantage) -> Settlement {
         let history = rollout::complete(history, self.turn.as_ref(), self.path.as_deref()).await;
         self.settle(&history, vantage)
     }
 
     pub(super) fn settle(&self, history: &History, vantage: Vantage) -> Settlement {
-        let sent = Sent {
+        let sent = RecordedInput {
             deed: self.deed,
             client_id: self.client_id.as_deref(),
             last_turn: self.last_turn.as_ref(),
@@ -92,7 +92,7 @@ impl Recorded {
     }
 }
 
-/// How to get another host, and what to tell it.
+/// How to get another host, and what to send it.
 #[derive(Clone, Debug)]
 pub(super) struct Ground {
     pub(super) source: Arc<dyn HostSource>,
@@ -105,7 +105,7 @@ pub(super) struct Ground {
 #[derive(Default)]
 pub(super) struct Errands {
     running: JoinSet<Done>,
-    /// Further input on its way: what became of it is told before the turn is over.
+    /// Further input on its way: what became of it is reported before the turn is over.
     steering: JoinSet<Done>,
     /// The calls of tools that run.
     calls: Vec<OpenCall>,
@@ -134,7 +134,7 @@ impl Errands {
         }
     }
 
-    /// What became of further input, until all of it is told or it is time.
+    /// What became of further input, until all of it is reported or it is time.
     pub(super) async fn steered(&mut self, deadline: Instant) -> Option<Done> {
         while !self.steering.is_empty() {
             match tokio::time::timeout_at(deadline, self.steering.join_next()).await {
@@ -178,7 +178,7 @@ impl Errands {
         });
     }
 
-    /// Looks into the file of the conversation for what Codex did not tell of a turn that has ended.
+    /// Looks into the file of the conversation for what Codex did not report of a turn that has ended.
     pub(super) fn look_up_untold(&mut self, path: Option<String>, turn: Option<TurnId>) {
         self.running.spawn(async move {
             let untold = match path.zip(turn) {
@@ -189,11 +189,17 @@ impl Errands {
         });
     }
 
-    /// Whether it was taken shows in how the turn ends; a refusal means that it ended already.
+    /// Asks Codex to stop a turn. Only how the turn ends shows whether it did, so an answer that is missing or not
+    /// understood is no news. A refusal is reported: a turn that has not ended by then may run on.
     pub(super) fn interrupt(&mut self, host: Arc<Host>, thread_id: ThreadId, turn_id: TurnId) {
         self.running.spawn(async move {
-            let _ = host.call(&TurnInterrupt { thread_id, turn_id }).await;
-            Done::Nothing
+            let interrupt = TurnInterrupt { thread_id, turn_id };
+            match host.call(&interrupt).await {
+                Err(CallError::Refused { error, .. }) => {
+                    Done::Input(Input::InterruptRefused { turn: interrupt.turn_id, why: error.message })
+                }
+                Ok(_) | Err(_) => Done::Nothing,
+            }
         });
     }
 
@@ -223,9 +229,9 @@ impl Errands {
         let (asking, asked) = (Arc::clone(&host), id.clone());
         let work = self.running.spawn(async move {
             let outcome = AssertUnwindSafe(work).catch_unwind().await;
-            let outcome =
-                outcome.unwrap_or_else(|_| ToolOutcome::failed("the tool stopped with an internal error"));
-            asking.respond(&asked, &reply::tool_result(&outcome));
+            let broken = "the tool stopped with an internal error";
+            let outcome = outcome.unwrap_or_else(|_| ToolOutcome::unknown(broken));
+            asking.respond_at("tool-sent", &asked, &reply::tool_result(&outcome));
             Done::Nothing
         });
         self.calls.push(OpenCall { host, id, work });
@@ -234,7 +240,7 @@ impl Errands {
     /// Answers the calls that still run when the turn is over. A Codex that ended the turn ignores that; one that was only
     /// lost sight of would keep its thread waiting for ever.
     pub(super) fn end_calls(&mut self) {
-        let result = reply::tool_result(&ToolOutcome::failed("the turn ended before the tool returned"));
+        let result = reply::tool_result(&ToolOutcome::unknown("the turn ended before the tool returned"));
         for OpenCall { host, id, work } in self.calls.drain(..).filter(|call| !call.work.is_finished()) {
             work.abort();
             host.respond(&id, &result);
@@ -285,7 +291,7 @@ impl Errands {
             if host.is_alive() && host.probe(SIGN_OF_LIFE).await == Probe::Answers {
                 return Done::Ready;
             }
-            // Codex lets nobody else write to the conversation while a process holds it.
+            // Codex lets no one else write to the conversation while a process holds it.
             let why = "Codex did not answer any more";
             if host.is_retired() {
                 host.close().await;
@@ -337,15 +343,16 @@ impl Errands {
     }
 }
 
-/// Told when Codex does not say whether it took a reason.
-pub(super) const UNTOLD: &str = "Codex did not say whether the model heard why the request was declined";
+/// Reported when Codex does not say whether it took a reason.
+pub(super) const UNTOLD: &str =
+    "Codex did not confirm that the model got the reason for the declined request";
 
-/// Tells the model of a running turn something; what there is to say about it, if it was not taken.
+/// Sends the model of a running turn a text; what there is to say about it, if it was not taken.
 pub(super) async fn tell_model(host: &Host, thread: ThreadId, turn: TurnId, text: String) -> Option<String> {
     let input = vec![UserInput::Text { text }];
     let steer = TurnSteer { thread_id: thread, expected_turn_id: turn, input };
     let refused = host.call(&steer).await.err()?;
-    Some(format!("the model was not told why the request was declined: {refused}"))
+    Some(format!("the model did not get the reason for the declined request: {refused}"))
 }
 
 async fn revive(ground: &Ground) -> Result<Revived, String> {

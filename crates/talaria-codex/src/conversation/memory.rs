@@ -1,5 +1,5 @@
-//! What was said and done in a session, as messages: for whoever wants to read it, and for a fresh thread that has to be
-//! told what the old one knew. Only the newest part is kept here.
+//! What was said and done in a session, as messages: for readers, and for a fresh thread that has to be
+//! sent what the old one knew. Only the newest part is kept here.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::CodexConversation;
 
 /// How many characters of messages are kept.
 const KEPT: usize = 1 << 20;
-/// How many characters a fresh thread is told.
+/// How many characters a fresh thread gets.
 const DIGEST: usize = 24_000;
 
 impl CodexConversation {

@@ -1,5 +1,5 @@
-//! Adds to what a thread tells what only its file does: 0.130 tells neither the commands of a turn that has ended nor the
-//! model that a turn runs with.
+//! Adds to what a thread reports what only its file does: 0.130 reports neither the commands of a turn that has ended
+//! nor the model that a turn runs with.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use talaria_codex_proto::rollout::{self, Rollout, Untold};
-use talaria_codex_proto::turn::Choice;
+use talaria_codex_proto::turn::ModelSettings;
 use talaria_codex_proto::wire::history::History;
 use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::backoff::Backoff;
@@ -17,12 +17,12 @@ use talaria_core::ids::TurnId;
 /// The largest file that is read.
 const LARGEST: u64 = 64 << 20;
 
-/// How much of the end of a file is read for what a turn runs with, and for what was not told of it.
+/// How much of the end of a file is read for what a turn runs with, and for what was not reported of it.
 const END: u64 = 4 << 20;
 /// How often it is looked for, with pauses that double: five seconds in all.
 const LOOKS: u32 = 10;
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(5));
-/// How often it is looked for what Codex did not tell: 630 ms in all.
+/// How often it is looked for what Codex did not report: 630 ms in all.
 const UNTOLD_LOOKS: u32 = 7;
 
 /// Adds to a turn that has ended; without a name it is the last one. A file that cannot be read adds nothing.
@@ -46,7 +46,7 @@ pub(super) async fn complete(mut history: History, turn: Option<&TurnId>, path: 
 }
 
 /// What a turn runs with, as soon as the file says it. It is written when the turn begins, so only the end is read.
-pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<Choice> {
+pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<ModelSettings> {
     for look in 0..LOOKS {
         if look > 0 {
             tokio::time::sleep(BACKOFF.pause(look - 1)).await;
@@ -62,8 +62,8 @@ pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<Choice> {
     None
 }
 
-/// What a turn that has ended did that Codex did not tell, as far as the end of the file has it. The turn's end is in the file when Codex reports it, or a moment later; what
-/// is not written by then is not known.
+/// What a turn that has ended did that Codex did not report, as far as the end of the file has it. The turn's end is in
+/// the file when Codex reports it, or a moment later; what is not written by then is not known.
 pub(super) async fn untold(path: &str, turn: &TurnId) -> Untold {
     let mut found = None;
     for look in 0..UNTOLD_LOOKS {

@@ -1,5 +1,5 @@
 //! One turn of a session while it runs: what comes is fed to the machine, from Codex, from errands and from people. What the
-//! machine says is done (`acting`) and told (`telling`).
+//! machine says is done (`acting`) and published (`telling`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use talaria_codex_proto::failure;
 use talaria_codex_proto::settle::{Deed, Settlement, Vantage};
-use talaria_codex_proto::turn::{Choice, Input, Order, Turn};
+use talaria_codex_proto::turn::{Input, ModelSettings, Order, Turn};
 use talaria_codex_proto::wire::notification::{Notification, TurnStatus};
 use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput};
 use talaria_core::ids::TicketId;
 use talaria_core::input::InputPart;
 use talaria_core::outcome::Report;
-use talaria_core::transcript::{Limits, Projector, Sent};
+use talaria_core::transcript::{ProjectionLimits, Projector, SentInput};
 use talaria_core::veil::Veil;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
@@ -47,22 +47,22 @@ pub(super) struct Running<'a, W> {
     prompt: Prompt,
     recorded: Recorded,
     /// The model and the effort that are not in force and have to be asked for.
-    wanted: Choice,
-    /// What the thread said when a turn in flight was taken up; it answers the first wish to read it.
+    wanted: ModelSettings,
+    /// What the thread said when a turn in flight was resumed; it answers the first wish to read it.
     reading: Option<Reading>,
     /// From where the thread is read on a host that lives.
     vantage: Vantage,
     errands: Errands,
     projector: Projector,
     veil: Veil,
-    /// Nobody ends the host while this lives, except because of this turn.
+    /// No one ends the host while this lives, except because of this turn.
     guard: TurnGuard,
     /// What Codex complained of before belongs to other turns.
     mark: StderrMark,
-    /// Whoever waits until what was told so far is kept.
+    /// Callers that wait until what was reported so far is stored.
     waiting_for_keep: Vec<oneshot::Sender<When>>,
     taken: Taken,
-    /// Further input for this turn that is not kept yet, and whoever waits for that.
+    /// Further input for this turn that is not kept yet, and the caller that waits for that.
     steering: Vec<(Vec<InputPart>, Option<oneshot::Sender<When>>)>,
     /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
     is_between_hosts: bool,
@@ -75,7 +75,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         Self::with(session, prompt, order, turn, watcher)
     }
 
-    /// Takes up a turn that an earlier engine had in flight.
+    /// Resumes a turn that an earlier engine had in flight.
     pub(super) fn taking_up(
         session: &'a mut CodexConversation,
         prompt: Prompt,
@@ -91,7 +91,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         running.recorded.turn = known;
         running.reading = flown.reading;
         running.vantage = vantage;
-        // What was told before is not told again; what the messages are made of is needed once more.
+        // What was reported before is not reported again; what the messages are made of is needed once more.
         for event in &flown.events {
             running.project(event);
             running.taken.replay(event);
@@ -120,8 +120,8 @@ impl<'a, W: Watcher> Running<'a, W> {
         };
         let host = session.current.get();
         let (guard, mark) = (host.enter_turn(&order.thread), host.stderr_mark());
-        let mut projector = Projector::new(Limits::default());
-        projector.sent(Sent::new(order.client_id, &prompt.input));
+        let mut projector = Projector::new(ProjectionLimits::default());
+        projector.sent(SentInput::new(order.client_id, &prompt.input));
         let wanted = order.choosing.wanted;
         Self {
             session,
@@ -306,7 +306,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         }
     }
 
-    /// Hands further input to Codex once it is kept: the next engine knows of it, and tells what became of it.
+    /// Hands further input to Codex once it is kept: the next engine knows of it, and reports what became of it.
     async fn hand_over(&mut self) -> Result<(), NotKept> {
         if self.steering.is_empty() {
             return Ok(());
@@ -327,7 +327,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                     When::Next
                 }
             };
-            // Whoever asked may have gone.
+            // The caller may have left.
             kept.map(|kept| kept.send(told));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! How a conversation runs the tools that Talaria brought into its thread: it knows none itself, it is given what runs them.
 //!
-//! A call runs beside the turn; if the turn ends first, it is dropped at its next wait, so a tool must tolerate that.
+//! A call runs beside the turn; if the turn ends first, nothing waits for its outcome any more. A runner whose calls change
+//! something must not depend on being waited for.
 
 use std::fmt;
 use std::pin::Pin;

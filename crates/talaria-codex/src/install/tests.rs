@@ -100,7 +100,7 @@ async fn two_at_once_download_once() {
     assert_eq!(first.unwrap().binary(), second.unwrap().binary());
 }
 
-/// Installs with an npm that goes on only after the size was told; returns what was told.
+/// Installs with an npm that continues only after the size was told; returns what was told.
 async fn install_gated(place: &Place) -> (Result<InstallOutcome, InstallError>, Option<InstallProgress>) {
     let gate = place.at("gate");
     place.npm(&format!("echo 12345 > DIR/part; until [ -e {gate} ]; do sleep 0.01; done; {LAY_OUT}"));

@@ -236,7 +236,7 @@ fn overrides(text: &str, scratch: &Path) -> Vec<OsString> {
         "check_for_update_on_startup=false".to_owned(),
     ];
     if let Ok(document) = Document::parse(text) {
-        // Named only where the text names them: a version that does not know the key must not hear it from us.
+        // Named only where the text names them: a version that does not know the key must not get it from us.
         if document.contains_key("otel") {
             all.extend(
                 ["exporter", "trace_exporter", "metrics_exporter"].map(|key| format!("otel.{key}=\"none\"")),

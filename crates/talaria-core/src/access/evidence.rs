@@ -63,7 +63,7 @@ impl fmt::Display for SandboxSign {
     }
 }
 
-/// What a process is, as far as the system can tell.
+/// What a process is, as far as the system knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerClass {
     /// A process of the engine's user outside of any sandbox: the person, or a program that the person started.
@@ -149,7 +149,7 @@ fn sandbox_sign(engine: &ProcessFacts, peer: &ProcessFacts) -> Option<SandboxSig
     }
 }
 
-/// Does a control group match a pattern? `*` stands for any characters; leading slashes do not count.
+/// Does a control group match a pattern? `*` matches any characters; leading slashes do not count.
 fn matches(pattern: &str, cgroup: &str) -> bool {
     let (pattern, mut rest) = (pattern.trim_start_matches('/'), cgroup.trim_start_matches('/'));
     let mut parts = pattern.split('*');

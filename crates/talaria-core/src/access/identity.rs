@@ -102,7 +102,7 @@ impl Identity {
         self.model.is_some()
     }
 
-    /// The name that it gives itself as a model; else that of its principal.
+    /// Its own name as a model; else that of its principal.
     pub fn claimed_name(&self) -> &str {
         self.model.as_deref().unwrap_or_else(|| self.principal.name())
     }

@@ -27,7 +27,7 @@ pub struct BackgroundInfo {
     pub since: Timestamp,
     /// The Codex process that runs it.
     pub host: Option<i32>,
-    /// Did this engine hear from Codex that it runs? After a restart that takes a moment; until then it is not known.
+    /// Did Codex report to this engine that it runs? After a restart that takes a moment; until then it is not known.
     #[serde(default)]
     pub confirmed: bool,
     /// Its output is in the events of the conversation that have greater numbers than this.
@@ -47,7 +47,7 @@ pub struct StopBackground {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackgroundStopped {
-    /// The commands that Codex was told to end.
+    /// The commands that Codex was asked to end.
     pub stopped: Vec<BackgroundInfo>,
     /// It had ended by itself before.
     pub ended_before: bool,

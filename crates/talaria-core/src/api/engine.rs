@@ -27,8 +27,8 @@ pub struct EngineInfo {
 
 /// Everything that runs or waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Status {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Status"))]
+pub struct EngineStatus {
     /// The engine.
     pub engine: EngineInfo,
     /// The running Codex processes.
@@ -122,10 +122,10 @@ pub struct RunningTurn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
-    /// Leave Codex and its turns running, for the next engine to take up.
+    /// Leave Codex and its turns running, for the next engine to resume.
     #[serde(default)]
     pub keep_turns: bool,
-    /// Whoever only looks on is not to start the next one: a person wants none until something is asked for.
+    /// Passive clients must not start the next one: a person wants none until something is asked for.
     #[serde(default)]
     pub stay_down: bool,
 }
@@ -139,6 +139,6 @@ pub struct Stopped {
     /// Turns that were asked to stop and did not in time: the next engine finds out what became of them.
     #[serde(default)]
     pub unsettled: usize,
-    /// Turns that go on without the engine.
+    /// Turns that continue without the engine.
     pub kept: usize,
 }

@@ -1,4 +1,4 @@
-//! Taking over what other programs kept, and giving it back.
+//! Importing what other programs stored, and undoing that.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,11 +81,11 @@ pub struct ImportedSessions {
     pub seen: usize,
     /// New here.
     pub new: usize,
-    /// Here before, and gone on there since.
+    /// Here before, and continued there since.
     pub grown: usize,
     /// Here before, as they are.
     pub known: usize,
-    /// In which nobody said anything: they are not taken over.
+    /// In which no one said anything: they are not taken over.
     pub empty: usize,
     /// Messages that came.
     pub messages: usize,

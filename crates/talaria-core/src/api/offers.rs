@@ -1,6 +1,6 @@
 //! What a conversation in a folder would start with, and what could be chosen for it, as the Codex of the caller says.
 //!
-//! Nothing is guessed: what Codex does not tell is `None`, and why it does not is a note.
+//! Nothing is guessed: what Codex does not report is `None`, and why it does not is a note.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub struct Offers {
     /// The version of Codex.
     pub codex: String,
     /// Who is logged in.
-    pub account: Account,
+    pub account: AccountInfo,
     /// The models to choose from, in Codex's order.
     pub models: Vec<ModelOffer>,
     /// Models that can be chosen although Codex does not show them.
@@ -52,8 +52,8 @@ pub struct Offers {
 
 /// Who is logged in at Codex.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Account {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Account"))]
+pub struct AccountInfo {
     /// A login is needed, and there is none.
     pub needed: bool,
     /// What kind of login it is: `chatgpt`, `apiKey`, …
@@ -74,7 +74,7 @@ pub struct ModelOffer {
     pub name: String,
     /// What it is good for.
     pub description: String,
-    /// How much it can be told to think, in Codex's order.
+    /// Its reasoning efforts, in Codex's order.
     pub efforts: Vec<EffortOffer>,
     /// How much it thinks if nothing is said.
     pub default_effort: Option<String>,
@@ -85,7 +85,7 @@ pub struct ModelOffer {
     pub is_default: bool,
 }
 
-/// How much a model can be told to think.
+/// A reasoning effort of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffortOffer {

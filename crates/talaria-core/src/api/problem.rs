@@ -31,7 +31,7 @@ pub enum ProblemCode {
     Unknown,
     /// More than one has an id that begins so.
     Ambiguous,
-    /// Somebody was first, or it is over already.
+    /// Someone was first, or it is over already.
     Conflict,
     /// The question does not take this answer.
     Misfit,

@@ -27,7 +27,7 @@ pub struct RequestInfo {
     pub summary: String,
     /// When it was asked.
     pub since: Timestamp,
-    /// How it stands.
+    /// Its state.
     pub state: RequestState,
     /// Where it would happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,10 +35,10 @@ pub struct RequestInfo {
     /// What may be decided.
     #[serde(default)]
     pub choices: Vec<Decision>,
-    /// Stands for the question as Codex put it, secrets included; goes back with the answer.
+    /// A digest of the question as Codex put it, secrets included; goes back with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
-    /// Who answered, if somebody did.
+    /// Who answered, if someone did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
     /// What was decided, if it was answered.
@@ -52,7 +52,7 @@ pub struct RequestInfo {
     pub ask: Option<Ask>,
 }
 
-/// How a request stands.
+/// The state of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -69,13 +69,13 @@ pub enum RequestState {
     Void,
     /// Codex died before it could have the answer, which is kept for the same question in the next turn.
     Escrowed,
-    /// Codex died while the answer was being written: nobody knows whether it had it.
+    /// Codex died while the answer was being written: it is not known whether it had it.
     Undelivered,
     /// A kept answer that was not needed in time.
     Expired,
 }
 
-/// An answer of somebody.
+/// An answer to a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AnswerRequest {

@@ -100,7 +100,7 @@ pub struct NewSession {
 pub struct NewTurn {
     /// What is said.
     pub input: Vec<InputPart>,
-    /// The model, for this turn and those after it; without it, the one before goes on.
+    /// The model, for this turn and those after it; without it, the previous one stays.
     #[serde(default)]
     pub model: Option<String>,
     /// How much the model thinks.
@@ -109,7 +109,7 @@ pub struct NewTurn {
     /// The caller's limit in milliseconds; the time that a person takes to answer does not count.
     #[serde(default)]
     pub limit_ms: Option<u64>,
-    /// After how much silence a person is told, in milliseconds.
+    /// After how much silence a person is notified, in milliseconds.
     #[serde(default)]
     pub quiet_after_ms: Option<u64>,
     /// Who answers what neither floor nor rules decide; without it, the mode says so, and for a task it is a person.
@@ -123,7 +123,7 @@ pub struct NewTurn {
     pub caller: LocalCaller,
 }
 
-/// A turn was written down and will be run.
+/// A turn was recorded and will be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionStarted {
@@ -153,7 +153,7 @@ pub struct Say {
     pub when: When,
 }
 
-/// What becomes of input that comes while a turn runs.
+/// When a turn gets input that arrives while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -164,7 +164,7 @@ pub enum When {
     Next,
 }
 
-/// What became of further input; whether the turn took it is told by an event.
+/// What became of further input; whether the turn took it is reported by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Said {
@@ -172,8 +172,8 @@ pub struct Said {
     pub to_running_turn: bool,
 }
 
-/// Somebody wants a turn to stop. Input that waits for the next turn is taken back with it: it is not run, and
-/// [`Event::Unqueued`] says what it was, so that whoever wrote it can send it again.
+/// Someone wants a turn to stop. Input that waits for the next turn is taken back with it: it is not run, and
+/// [`Event::Unqueued`] says what it was, so that the sender can send it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interrupt {
@@ -198,7 +198,7 @@ pub struct Numbered {
     pub session: SessionId,
     /// Its number, from 1, without gaps in what is kept.
     pub seq: i64,
-    /// When it was written down.
+    /// When it was recorded.
     pub at: Timestamp,
     /// The turn it belongs to, from 1. In JSON `turn` is a word of the events: Codex's name for a turn.
     #[serde(rename = "turn_number", default, skip_serializing_if = "Option::is_none")]
@@ -214,7 +214,7 @@ pub struct Numbered {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct SessionQuery {
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
     /// Only what comes after this place in the list: the id of the last conversation of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -285,7 +285,7 @@ pub struct SessionDetail {
     pub older_messages: usize,
 }
 
-/// What a conversation was in another program. It can be read, and not gone on with.
+/// What a conversation was in another program. It can be read, but not continued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionOrigin {
@@ -293,7 +293,7 @@ pub struct SessionOrigin {
     pub program: String,
     /// Its name there.
     pub name: String,
-    /// The conversation that it went on from, by its name there.
+    /// The conversation that it continued from, by its name there.
     pub parent: Option<String>,
     /// The same conversation here.
     pub parent_session: Option<SessionId>,
@@ -347,7 +347,7 @@ pub struct SearchHit {
     pub session: SessionId,
     /// The number of the event that brought it.
     pub seq: i64,
-    /// The text around the words, which stand between `[` and `]`.
+    /// The text around the words, which are between `[` and `]`.
     pub snippet: String,
     /// What the conversation is about.
     pub title: String,
@@ -359,13 +359,13 @@ pub struct SearchHit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prune {
-    /// Conversations in which nothing happened for so many milliseconds.
+    /// Conversations in which nothing happened for this many milliseconds.
     #[serde(default)]
     pub older_than_ms: Option<u64>,
-    /// All but the newest so many.
+    /// All but the newest; this many stay.
     #[serde(default)]
     pub keep: Option<u64>,
-    /// The oldest, until what is kept takes at most so many bytes.
+    /// The oldest, until what is kept takes at most this many bytes.
     #[serde(default)]
     pub max_bytes: Option<u64>,
     /// Only say what would go.

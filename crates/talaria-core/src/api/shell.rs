@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::LocalCaller;
 use crate::policy::Sandbox;
 
-/// A command line to be run, outside of every turn: the model does not hear of it, and nothing of it is kept. It is run by
+/// A command line to be run, outside of every turn: the model does not see it, and nothing of it is kept. It is run by
 /// `/bin/bash -c`, or `/bin/sh -c` where there is no bash, with the environment of the person's terminal (so the profile
 /// is not read again), without a terminal and without input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,14 +41,14 @@ pub enum ShellNews {
         /// What.
         text: String,
     },
-    /// It prints more than is passed on: nothing of this stream follows. It goes on running.
+    /// It prints more than is passed on: nothing of this stream follows. It continues running.
     Cut {
         /// Which stream.
         stream: ShellStream,
     },
     /// It is over. Always the last.
     Ended {
-        /// Its exit code; `None` if Codex did not tell one.
+        /// Its exit code; `None` if Codex did not report one.
         exit: Option<i32>,
         /// Was something that it printed not passed on?
         cut: bool,

@@ -10,14 +10,14 @@ use crate::outcome::Report;
 use crate::policy::{ApprovalPolicy, Sandbox};
 use crate::principal::Principal;
 
-/// How a task stands. Read off its last turn and its open requests, never kept.
+/// The state of a task. Read off its last turn and its open requests, never kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// It waits for a place among those that run.
     Queued,
-    /// Its turn was written down and Codex does not have it yet.
+    /// Its turn was recorded and Codex does not have it yet.
     Starting,
     /// Codex works on it.
     Working,
@@ -29,7 +29,7 @@ pub enum TaskStatus {
     Completed,
     /// It failed.
     Failed,
-    /// Somebody stopped it.
+    /// Someone stopped it.
     Cancelled,
     /// What became of it is not known.
     Lost,
@@ -62,16 +62,18 @@ impl TaskStatus {
     }
 }
 
-/// What becomes of changes in the user's checkout that are not committed, when a task gets a worktree of its own.
+/// What happens to uncommitted changes in the user's checkout when a task gets a worktree of its own. The checkout itself
+/// is never touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Dirty {
     /// The task is not started.
     Refuse,
-    /// They stay where they are; the task does not see them.
+    /// The task starts from the last commit and does not see them.
     Leave,
-    /// They stay where they are; the task gets a copy.
+    /// They become a commit of their own that the task starts from, so that its work is separate from them and fits the
+    /// checkout afterwards. Includes new files, but not ignored ones or what a submodule has checked out.
     Copy,
 }
 
@@ -96,10 +98,10 @@ pub struct NewTask {
     /// May its commands use the network?
     #[serde(default)]
     pub network: bool,
-    /// Give it a git worktree and a branch of its own.
+    /// Make it a git worktree and a branch of its own.
     #[serde(default)]
     pub worktree: Option<Dirty>,
-    /// Who is told when it ends or waits for a person.
+    /// Who is notified when it ends or waits for a person.
     #[serde(default)]
     pub notify: Vec<String>,
     /// Where Codex keeps its things, if a model named it; it must be listed.
@@ -115,7 +117,7 @@ pub struct NewTask {
     pub turn: NewTurn,
 }
 
-/// A task was written down and will be run.
+/// A task was recorded and will be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskStarted {
@@ -123,7 +125,7 @@ pub struct TaskStarted {
     pub id: String,
     /// The conversation that it is.
     pub session: SessionId,
-    /// How it stands.
+    /// Its state.
     pub status: TaskStatus,
     /// Where it works.
     pub cwd: String,
@@ -136,7 +138,7 @@ pub struct TaskStarted {
     pub codex: Option<CodexProgram>,
 }
 
-/// A follow-up was written down.
+/// A follow-up was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskSent {
@@ -153,7 +155,7 @@ pub struct TaskSent {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskQuery {
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
     /// Only what comes after this place in the list: the id of the last task of the page before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -176,7 +178,7 @@ pub struct TaskLine {
     pub id: String,
     /// The conversation that it is.
     pub session: SessionId,
-    /// How it stands.
+    /// Its state.
     pub status: TaskStatus,
     /// What it is about.
     pub title: String,
@@ -203,7 +205,7 @@ pub struct TaskInfo {
     pub id: String,
     /// The conversation that it is.
     pub session: SessionId,
-    /// How it stands.
+    /// Its state.
     pub status: TaskStatus,
     /// What it is about.
     pub title: String,
@@ -259,7 +261,7 @@ pub struct TaskInfo {
     /// Its own worktree, if it has one.
     #[serde(default)]
     pub worktree: Option<WorktreeInfo>,
-    /// What it told whom.
+    /// Its notifications.
     #[serde(default)]
     pub notices: Vec<NoticeInfo>,
     /// The last things that happened, pieces of text left out.
@@ -296,9 +298,9 @@ pub struct WorktreeInfo {
     pub branch: String,
     /// The commit that it began with.
     pub base: String,
-    /// What was changed since; `None` when that cannot be told, and `problem` says why.
+    /// What was changed since; `None` when that is not known, and `problem` says why.
     pub changes: Option<Changes>,
-    /// Why that cannot be told; of a worktree that was discarded, that it was.
+    /// Why that is not known; of a worktree that was discarded, that it was.
     #[serde(default)]
     pub problem: Option<String>,
 }
@@ -308,7 +310,7 @@ pub struct WorktreeInfo {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changes {
     /// The files.
-    pub files: Vec<FileChange>,
+    pub files: Vec<TaskFileChange>,
     /// The commits, the oldest first: id and subject.
     pub commits: Vec<(String, String)>,
     /// Lines added.
@@ -333,8 +335,8 @@ impl Changes {
 
 /// A file that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct FileChange {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "FileChange"))]
+pub struct TaskFileChange {
     /// Where, from the top of the repository.
     pub path: String,
     /// `added`, `modified`, `deleted`, `renamed`, …
@@ -387,7 +389,7 @@ pub struct Discarded {
     pub message: String,
 }
 
-/// Something that is owed to somebody, or was told.
+/// A notification, pending or sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoticeInfo {
@@ -397,9 +399,9 @@ pub struct NoticeInfo {
     pub task: String,
     /// `outcome` or `request`.
     pub kind: String,
-    /// Whom; `None` if nobody was named.
+    /// Whom; `None` if no one was named.
     pub target: Option<String>,
-    /// How it stands.
+    /// Its state.
     pub state: NoticeState,
     /// How often it was tried.
     pub attempts: i64,
@@ -416,7 +418,7 @@ pub struct NoticeInfo {
     pub message: Option<String>,
 }
 
-/// How a notification stands.
+/// The state of a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -431,7 +433,7 @@ pub enum NoticeState {
     Failed,
     /// It is not tried any more.
     Abandoned,
-    /// Nobody was named.
+    /// No one was named.
     NoTarget,
 }
 
@@ -440,7 +442,7 @@ pub enum NoticeState {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Notify {
-    /// At most so many.
+    /// The maximum number.
     pub limit: usize,
     /// Only say what would be sent.
     pub dry_run: bool,

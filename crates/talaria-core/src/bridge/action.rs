@@ -9,15 +9,15 @@ pub enum Action {
     Status,
     /// Lists the caller's tasks.
     List,
-    /// Gives the answer of a task that has ended, and what it changed.
+    /// Returns the answer of a task that has ended, and what it changed.
     Result,
     /// Lists what happened in a task.
     Events,
     /// Waits until a task has ended or needs a person.
     Wait,
-    /// Gives a task its next turn.
+    /// Starts the next turn of a task.
     Send,
-    /// Gives further words to the turn that runs.
+    /// Sends further words to the running turn.
     Steer,
     /// Stops the turn that runs; `cancel` means the same.
     Interrupt,
@@ -28,7 +28,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Every name that is understood, `cancel` included, in the order in which models are told of them.
+    /// Every name that is understood, `cancel` included, in the order in which models see them.
     pub const NAMES: [&'static str; 12] = [
         "start",
         "status",

@@ -1,7 +1,7 @@
 //! Reading and checking what a model wrote: every name, word and limit of the table is held here and nowhere else.
 //!
 //! `null` and blank text count as not given, because some clients fill in every parameter. What is known but does not go
-//! with the action is checked all the same, left out, and told.
+//! with the action is checked all the same, left out, and reported.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use talaria_guard::plain;
 
 /// The longest id.
 const LONGEST_ID: usize = 64;
-/// So much of a wrong word is repeated.
+/// How much of a wrong word is repeated.
 const REPEATED: usize = 60;
 
 /// What a model wrote, checked.
@@ -88,7 +88,7 @@ fn action(written: Option<&Value>) -> Result<Action, Mistake> {
         Some(other) => return Err(Mistake::new(format!("action is {}", kind(other))).try_this(allowed())),
     };
     Action::find(text).ok_or_else(|| {
-        let mistake = Mistake::new(format!("action is {}, which is not known", shown(text)));
+        let mistake = Mistake::new(format!("action is {}, which is not known", quote(text)));
         match nearest(text.trim(), Action::NAMES) {
             Some(near) => mistake.try_this(format!("did you mean {near}? {}", allowed())),
             None => mistake.try_this(allowed()),
@@ -98,7 +98,7 @@ fn action(written: Option<&Value>) -> Result<Action, Mistake> {
 
 fn unknown(name: &str) -> Mistake {
     let names = || ALL.iter().map(|parameter| parameter.name).chain(["action"]);
-    let mistake = Mistake::new(format!("there is no parameter {}", shown(name)));
+    let mistake = Mistake::new(format!("there is no parameter {}", quote(name)));
     match nearest(name, names()) {
         Some(near) => mistake.try_this(format!("did you mean {near}?")),
         None => mistake.try_this(format!("there are {}", names().collect::<Vec<_>>().join(", "))),
@@ -162,7 +162,7 @@ fn word(name: &str, text: &str, allowed: &[&str]) -> Result<String, Mistake> {
     if let Some(why) = refused(name, text) {
         return Err(Mistake::new(format!("{name} {text} is refused: {why}")).try_this(listed));
     }
-    let mistake = Mistake::new(format!("{name} is {}; {listed}", shown(text)));
+    let mistake = Mistake::new(format!("{name} is {}; {listed}", quote(text)));
     Err(match nearest(text, allowed.iter().copied()) {
         Some(near) => mistake.try_this(format!("did you mean {near}?")),
         None => mistake,
@@ -176,7 +176,7 @@ fn id(name: &str, text: &str) -> Result<String, Mistake> {
         return Ok(text.to_owned());
     }
     let like = if name == "request_id" { "req-0a1b2c3d4e5f" } else { "codex-0a1b2c3d4e5f" };
-    Err(Mistake::new(format!("{name} is {}, which is no id; one looks like {like}", shown(text))))
+    Err(Mistake::new(format!("{name} is {}, which is no id; one looks like {like}", quote(text))))
 }
 
 fn fits(name: &str, text: &str, limit: usize) -> Result<(), Mistake> {
@@ -202,7 +202,7 @@ fn exact(number: f64) -> Option<u64> {
 }
 
 /// A wrong word, harmless and not too long.
-fn shown(text: &str) -> String {
+fn quote(text: &str) -> String {
     let cut: String = text.chars().take(REPEATED).collect();
     let more = if cut.len() < text.len() { "…" } else { "" };
     format!("\"{}{more}\"", plain::reveal_line(&cut))

@@ -13,7 +13,7 @@ use crate::policy::{ApprovalPolicy, Sandbox};
 
 /// One call of the tool.
 #[derive(Debug)]
-pub enum Call {
+pub enum BridgeCall {
     /// Starts a task.
     Start(Box<Start>),
     /// Shows a task.
@@ -23,10 +23,10 @@ pub enum Call {
     },
     /// Lists tasks.
     List {
-        /// At most so many.
+        /// The maximum number.
         limit: usize,
     },
-    /// Gives the answer of a task, and what it changed.
+    /// Returns the answer of a task, and what it changed.
     Result {
         /// The task.
         task: String,
@@ -37,7 +37,7 @@ pub enum Call {
         task: String,
         /// Only what has a greater number.
         after: i64,
-        /// At most so many.
+        /// The maximum number.
         limit: usize,
     },
     /// Waits until a task has ended or needs a person.
@@ -47,7 +47,7 @@ pub enum Call {
         /// For how long at most.
         timeout: Duration,
     },
-    /// Gives a task its next turn.
+    /// Starts the next turn of a task.
     Send {
         /// The task.
         task: String,
@@ -56,7 +56,7 @@ pub enum Call {
         /// When the turn is stopped.
         deadline: Option<Duration>,
     },
-    /// Gives further words to the turn that runs.
+    /// Sends further words to the running turn.
     Steer {
         /// The task.
         task: String,
@@ -79,7 +79,7 @@ pub enum Call {
     },
     /// Sends the notifications that are owed.
     NotifyCompleted {
-        /// At most so many.
+        /// The maximum number.
         limit: usize,
         /// Only say what would be sent.
         dry_run: bool,
@@ -109,11 +109,11 @@ pub struct Start {
     pub deadline: Option<Duration>,
     /// Another home for Codex.
     pub codex_home: Option<String>,
-    /// Whom to tell.
+    /// Whom to notify.
     pub notify: Option<String>,
 }
 
-impl Call {
+impl BridgeCall {
     /// Reads a call, and the parameters that do not go with its action and were left out.
     pub fn read(written: &Map<String, Value>) -> Result<(Self, Vec<&'static str>), Mistake> {
         let arguments = Arguments::read(written)?;
@@ -152,7 +152,7 @@ impl Call {
     }
 }
 
-/// The reference gives the id of a request as `instruction`.
+/// The reference has the id of a request as `instruction`.
 fn overloaded(given: &Arguments) -> Result<String, Mistake> {
     let id = given.text("instruction").ok_or_else(|| missing(Action::Respond, "request_id"))?;
     let written = Map::from_iter([

@@ -8,7 +8,7 @@ use crate::admission::LONGEST_PROMPT;
 
 /// The longest that one `wait` takes, in seconds.
 pub const LONGEST_WAIT: u64 = 3600;
-/// How long `wait` takes when nothing is said: less than the 60 seconds after which common clients give a call up.
+/// How long `wait` takes by default: less than the 60 seconds after which common clients cancel a call.
 pub const USUAL_WAIT: u64 = 45;
 /// How many tasks, events or notifications are given when nothing is said.
 pub(super) const USUAL_LIMIT: u64 = 10;
@@ -23,14 +23,14 @@ pub(super) struct Parameter {
     pub(super) takes: Takes,
     /// The actions that it goes with.
     pub(super) goes_with: &'static [Action],
-    /// What models are told of it.
+    /// Its description for models.
     pub(super) about: &'static str,
 }
 
 /// What a parameter takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Takes {
-    /// Text of at most so many bytes.
+    /// Text of at most this many bytes.
     Text(usize),
     /// One of these words; the schema names the one that holds when nothing is said.
     Word { allowed: &'static [&'static str], usual: Option<&'static str> },
@@ -40,7 +40,7 @@ pub(super) enum Takes {
     Flag,
     /// A whole number within limits.
     Count { least: u64, most: u64, usual: Option<u64> },
-    /// Some texts of at most so many bytes.
+    /// Some texts of at most this many bytes.
     Texts(usize),
     /// Names and values.
     Object,
@@ -60,7 +60,7 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "task_id",
         takes: Takes::Id,
         goes_with: TASK,
-        about: "The task, as start gave it (codex-…). Needed for everything but start, list, respond and notify_completed.",
+        about: "The task, as start returned it (codex-…). Needed for everything but start, list, respond and notify_completed.",
     },
     Parameter {
         name: "instruction",
@@ -100,7 +100,7 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "reason",
         takes: Takes::Text(4096),
         goes_with: &[Respond],
-        about: "respond, with decline or cancel: why not; Codex is told.",
+        about: "respond, with decline or cancel: the reason, which Codex gets.",
     },
     Parameter {
         name: "cwd",
@@ -156,7 +156,7 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "deadline_seconds",
         takes: Takes::Count { least: 1, most: LONGEST_DEADLINE, usual: None },
         goes_with: &[Start, Send],
-        about: "start, send: stop the turn after so long; the time a person takes to answer does not count. Default: the person's codex.turn_timeout, if set.",
+        about: "start, send: stop the turn after this time; the time a person takes to answer does not count. Default: the person's codex.turn_timeout, if set.",
     },
     Parameter {
         name: "codex_home",
@@ -168,13 +168,13 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "notify_target",
         takes: Takes::Text(2048),
         goes_with: &[Start],
-        about: "start: whom Talaria tells when the task ends or waits for a person: local, or a target that the person listed.",
+        about: "start: whom Talaria notifies when the task ends or waits for a person: local, or a target that the person listed.",
     },
     Parameter {
         name: "timeout_seconds",
         takes: Takes::Count { least: 0, most: LONGEST_WAIT, usual: Some(USUAL_WAIT) },
         goes_with: &[Wait],
-        about: "wait: return the present state after so long. The task goes on.",
+        about: "wait: return the current state after this time. The task continues.",
     },
     Parameter {
         name: "after",
@@ -186,7 +186,7 @@ pub(super) const ALL: [Parameter; 23] = [
         name: "limit",
         takes: Takes::Count { least: 1, most: 1000, usual: Some(USUAL_LIMIT) },
         goes_with: &[List, Events, NotifyCompleted],
-        about: "list, events, notify_completed: at most so many.",
+        about: "list, events, notify_completed: the maximum number.",
     },
     Parameter {
         name: "dry_run",
@@ -200,10 +200,10 @@ pub(super) const ALL: [Parameter; 23] = [
 pub(super) fn refused(name: &str, word: &str) -> Option<&'static str> {
     match (name, word) {
         ("sandbox", "danger-full-access") => {
-            Some("nobody watches a task, so its commands always run in a sandbox")
+            Some("no one watches a task, so its commands always run in a sandbox")
         }
         ("approval_policy", "never") => {
-            Some("nobody watches a task, so a person is asked before it does what is not harmless")
+            Some("no one watches a task, so a person is asked before it does what is not harmless")
         }
         ("approval_policy", "on-failure") => {
             Some("it runs what failed in the sandbox again outside, without being asked")

@@ -1,4 +1,4 @@
-//! What the tool gives back: one JSON object, harmless wherever it is shown.
+//! What the tool returns: one JSON object, harmless wherever it is shown.
 //!
 //! The shapes are those of the reference: `{success, message, task, protocol}`, `{success, tasks, count}`, and
 //! `{success: false, error, hint}`.
@@ -23,7 +23,7 @@ pub enum Waited {
     TimeOver,
 }
 
-/// What the tool gives back.
+/// What the tool returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reply {
     /// The object.
@@ -69,21 +69,21 @@ impl Reply {
         Self::of_task(format!("{}; {how}", begun(&task.id, task.status)), task)
     }
 
-    /// A task was started, and more cannot be told now.
+    /// A task was started, and more is not known now.
     pub fn only_started(started: &TaskStarted) -> Self {
-        let message = format!("{}; how it stands now is not known", begun(&started.id, started.status));
+        let message = format!("{}; its current state is not known", begun(&started.id, started.status));
         let task = json!({ "task_id": started.id, "status": started.status, "cwd": started.cwd });
         Self::success(Some(message), [("task", task)])
     }
 
-    /// A task as it stands.
+    /// The current state of a task.
     pub fn status(task: &TaskInfo) -> Self {
-        Self::of_task(standing(task), task)
+        Self::of_task(status_text(task), task)
     }
 
-    /// A task was told something, or asked to stop.
+    /// A task got input, or was asked to stop.
     pub fn done(what: &str, task: &TaskInfo) -> Self {
-        Self::of_task(format!("{what}; {}", standing(task)), task)
+        Self::of_task(format!("{what}; {}", status_text(task)), task)
     }
 
     /// A follow-up was taken.
@@ -99,15 +99,15 @@ impl Reply {
     /// A wait is over.
     pub fn waited(why: Waited, task: &TaskInfo) -> Self {
         let message = match why {
-            Waited::Ended => standing(task),
+            Waited::Ended => status_text(task),
             Waited::ForPerson => format!(
                 "{}: ask the person, who answers as `how` in pending_requests says; then `wait` again",
-                standing(task)
+                status_text(task)
             ),
             Waited::TimeOver if task.status.is_waiting() => {
-                format!("{}: the person has not answered yet; `wait` again", standing(task))
+                format!("{}: the person has not answered yet; `wait` again", status_text(task))
             }
-            Waited::TimeOver => format!("{}: it has not ended yet; `wait` again", standing(task)),
+            Waited::TimeOver => format!("{}: it has not ended yet; `wait` again", status_text(task)),
         };
         Self::of_task(message, task)
     }
@@ -121,9 +121,9 @@ impl Reply {
     /// What came of a task.
     pub fn result(task: &TaskInfo) -> Self {
         let message = if task.status.is_terminal() {
-            standing(task)
+            status_text(task)
         } else {
-            format!("{}: this is not the final result; `wait` for it", standing(task))
+            format!("{}: this is not the final result; `wait` for it", status_text(task))
         };
         Self::success(Some(message), [("task", snapshot::result(task).into())])
     }
@@ -134,7 +134,7 @@ impl Reply {
         Self::success(None, [("count", lines.len().into()), ("tasks", lines.into())])
     }
 
-    /// What happened in a task. `last` is the number to go on after, if there may be more.
+    /// What happened in a task. `last` is the number to continue after, if there may be more.
     pub fn events(task: &str, events: &[Numbered], last: Option<i64>) -> Self {
         let told = |event: &Numbered| {
             let summary = step(&event.event)?;
@@ -160,7 +160,7 @@ impl Reply {
     /// Notifications were sent, or would be.
     pub fn notified(notices: &[NoticeInfo], dry_run: bool) -> Self {
         let message = match (notices.len(), dry_run) {
-            (0, _) => "nothing is owed to anybody".to_owned(),
+            (0, _) => "no notifications are pending".to_owned(),
             (_, true) => {
                 let count = notices.iter().filter(|notice| notice.target.is_some()).count();
                 format!("{count} would be sent; nothing was sent or marked")
@@ -185,7 +185,7 @@ impl Reply {
         self
     }
 
-    /// The object as text, as tools of the reference give it.
+    /// The object as text, as tools of the reference return it.
     pub fn text(&self) -> String {
         self.value.to_string()
     }
@@ -203,8 +203,8 @@ fn begun(id: &str, status: TaskStatus) -> String {
     }
 }
 
-/// How a task stands, in a sentence.
-fn standing(task: &TaskInfo) -> String {
+/// The state of a task, in a sentence.
+fn status_text(task: &TaskInfo) -> String {
     format!("{} is {}", task.id, task.status.word())
 }
 

@@ -113,14 +113,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::bridge::Call;
+    use crate::bridge::BridgeCall;
     use crate::request::samples::{command, form, permissions, questions};
 
     fn respond(more: Value) -> Result<Response, Mistake> {
         let mut written = json!({ "action": "respond", "request_id": "req-1" });
         written.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        match Call::read(written.as_object().unwrap())?.0 {
-            Call::Respond { response, .. } => Ok(response),
+        match BridgeCall::read(written.as_object().unwrap())?.0 {
+            BridgeCall::Respond { response, .. } => Ok(response),
             other => panic!("{other:?}"),
         }
     }

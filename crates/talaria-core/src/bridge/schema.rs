@@ -1,4 +1,4 @@
-//! The tool as models are told of it: what it does, and what it takes.
+//! The tool as models see it: what it does, and what it takes.
 
 use serde_json::{Map, Value, json};
 
@@ -9,9 +9,9 @@ use super::parameter::{ALL, Takes};
 pub const DESCRIPTION: &str = "\
 Delegates coding work to OpenAI Codex as background tasks that outlive this conversation. `start` returns at once with a \
 task id; Codex then works by itself, in a sandbox. Use `wait` to follow a task: it returns when the task has ended, when it \
-needs a person, or after timeout_seconds; do not poll `status` in a loop. `result` gives the answer of a task and what it \
-changed, `events` what it did step by step, `send` gives a task that has ended a follow-up on the same conversation, `steer` \
-gives a running one further words, `interrupt` (or `cancel`) stops it, `list` shows your tasks.
+needs a person, or after timeout_seconds; do not poll `status` in a loop. `result` returns the answer of a task and what it \
+changed, `events` what it did step by step, `send` starts a follow-up of a task that has ended on the same conversation, `steer` \
+sends further words to a running one, `interrupt` (or `cancel`) stops it, `list` shows your tasks.
 
 Codex asks before it does what is not harmless. Such a request appears in pending_requests and waits for as long as it takes. \
 It is for the person, not for you: show them what is asked and how they answer it (the field `how`), then `wait` again. \

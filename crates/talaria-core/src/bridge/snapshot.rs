@@ -1,4 +1,4 @@
-//! A task as models are told of it: the names of the reference where it has the fact, in a size that fits a context.
+//! A task as models see it: the names of the reference where it has the fact, in a size that fits a context.
 //!
 //! What was left out is always said. Times are written as RFC 3339.
 
@@ -10,15 +10,15 @@ use crate::api::{NoticeInfo, RequestInfo, TaskInfo, TaskLine, TaskStatus};
 use crate::request::{Ask, Decision};
 use crate::transcript::cap;
 
-/// How much of an answer a snapshot holds; `result` gives more.
+/// How much of an answer a snapshot holds; `result` has more.
 const ANSWER: usize = 16 * 1024;
-/// How much of an answer `result` gives.
+/// How much of an answer `result` returns.
 const WHOLE_ANSWER: usize = 256 * 1024;
 /// How many files and commands are named.
 const NAMED: usize = 50;
-/// How many of the last events are told.
+/// How many of the last events a snapshot has.
 const EVENTS: usize = 20;
-/// How much of one text inside a question is told.
+/// How much of one text inside a question a snapshot has.
 const QUESTION: usize = 8 * 1024;
 
 /// The template of the resources.
@@ -192,7 +192,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// A notification, as it stands.
+/// A notification and its state.
 pub(super) fn notice(notice: &NoticeInfo) -> Value {
     let mut map = named([
         ("task_id", notice.task.as_str().into()),

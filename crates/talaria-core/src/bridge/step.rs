@@ -1,4 +1,4 @@
-//! One event in one line, for progress and for lists of what happened. Pieces of text are not told: the step that they
+//! One event in one line, for progress and for lists of what happened. Pieces of text are not reported: the step that they
 //! belong to is.
 
 use crate::event::{AgentPhase, Event};
@@ -51,7 +51,7 @@ pub fn step(event: &Event) -> Option<String> {
         Event::ChildrenRunning { count: 0 } => return None,
         Event::ChildrenRunning { count: 1 } => "1 sub-agent has not ended".to_owned(),
         Event::ChildrenRunning { count } => format!("{count} sub-agents have not ended"),
-        Event::Quiet { seconds, .. } => format!("nothing was heard for {seconds} seconds"),
+        Event::Quiet { seconds, .. } => format!("no sign of life for {seconds} seconds"),
         Event::Retrying { message } => format!("Codex tries again: {message}"),
         Event::Warning { message } | Event::TerminalsEnded { message } | Event::HostReplaced { message } => {
             message.clone()

@@ -18,11 +18,11 @@ use crate::policy::{ApprovalPolicy, Sandbox};
 use crate::principal::Principal;
 use crate::request::{Ask, Who, samples};
 
-fn read(value: Value) -> Result<(Call, Vec<&'static str>), Mistake> {
-    Call::read(value.as_object().unwrap())
+fn read(value: Value) -> Result<(BridgeCall, Vec<&'static str>), Mistake> {
+    BridgeCall::read(value.as_object().unwrap())
 }
 
-fn call(value: Value) -> Call {
+fn call(value: Value) -> BridgeCall {
     read(value).unwrap().0
 }
 
@@ -136,7 +136,8 @@ fn every_name_of_an_action_is_found_in_any_letters() {
 
 #[test]
 fn a_start_without_more_is_read_only_and_asks() {
-    let Call::Start(start) = call(json!({ "action": " START ", "prompt": "x", "model": null, "cwd": " " }))
+    let BridgeCall::Start(start) =
+        call(json!({ "action": " START ", "prompt": "x", "model": null, "cwd": " " }))
     else {
         panic!("no start")
     };
@@ -158,7 +159,7 @@ fn a_start_without_more_is_read_only_and_asks() {
 
 #[test]
 fn everything_that_can_be_said_with_a_start_arrives() {
-    let Call::Start(start) = call(json!({
+    let BridgeCall::Start(start) = call(json!({
         "action": "start", "prompt": " keep \tme ", "cwd": "sub", "model": " gpt-5.5 ", "sandbox": "workspace-write",
         "approval_policy": "on-request", "writable_roots": ["/data"], "network": true, "worktree": true,
         "uncommitted": "copy", "deadline_seconds": 60.0, "codex_home": "/h", "notify_target": " local ",
@@ -192,7 +193,7 @@ fn what_becomes_of_uncommitted_changes_is_as_written() {
         for worktree in [true, false] {
             let value =
                 json!({ "action": "start", "prompt": "x", "worktree": worktree, "uncommitted": written });
-            let Call::Start(start) = call(value) else { panic!("no start") };
+            let BridgeCall::Start(start) = call(value) else { panic!("no start") };
             assert_eq!(start.worktree, worktree.then_some(expected), "{written}");
         }
     }
@@ -275,7 +276,7 @@ fn the_id_of_a_request_may_stand_where_the_reference_has_it() {
         json!({ "action": "respond", "instruction": "req-1", "decision": "accept" }),
         json!({ "action": "respond", "request_id": "req-1", "instruction": "ignored words", "decision": "accept" }),
     ] {
-        assert!(matches!(call(value), Call::Respond { request, task: None, .. } if request == "req-1"));
+        assert!(matches!(call(value), BridgeCall::Respond { request, task: None, .. } if request == "req-1"));
     }
     assert!(told(json!({ "action": "respond", "instruction": "not an id" })).contains("request_id"));
 }
@@ -283,7 +284,7 @@ fn the_id_of_a_request_may_stand_where_the_reference_has_it() {
 #[test]
 fn what_does_not_go_with_the_action_is_left_out_and_told_but_checked() {
     let (call, ignored) = read(json!({ "action": "list", "prompt": "x", "dry_run": false })).unwrap();
-    assert!(matches!(call, Call::List { limit: 10 }));
+    assert!(matches!(call, BridgeCall::List { limit: 10 }));
     assert_eq!(ignored, ["dry_run", "prompt"]);
     assert!(read(json!({ "action": "list", "sandbox": "none" })).is_err());
     let reply = Reply::list(&[]).ignoring(&ignored);
@@ -297,16 +298,16 @@ fn what_does_not_go_with_the_action_is_left_out_and_told_but_checked() {
 fn a_blank_target_is_none() {
     for target in [json!(""), json!(" \n"), json!(null)] {
         let call = call(json!({ "action": "start", "prompt": "x", "notify_target": target }));
-        assert!(matches!(&call, Call::Start(start) if start.notify.is_none()), "{call:?}");
+        assert!(matches!(&call, BridgeCall::Start(start) if start.notify.is_none()), "{call:?}");
     }
 }
 
 #[test]
 fn ten_pending_notifications_are_sent_unless_a_limit_is_given() {
     let usual = call(json!({ "action": "notify_completed" }));
-    assert!(matches!(usual, Call::NotifyCompleted { limit: 10, dry_run: false }), "{usual:?}");
+    assert!(matches!(usual, BridgeCall::NotifyCompleted { limit: 10, dry_run: false }), "{usual:?}");
     let chosen = call(json!({ "action": "notify_completed", "limit": 3, "dry_run": true }));
-    assert!(matches!(chosen, Call::NotifyCompleted { limit: 3, dry_run: true }), "{chosen:?}");
+    assert!(matches!(chosen, BridgeCall::NotifyCompleted { limit: 3, dry_run: true }), "{chosen:?}");
 }
 
 #[test]
@@ -368,7 +369,7 @@ proptest! {
             for (at, key) in keys.iter().map(String::as_str).chain(known).enumerate() {
                 written.insert(key.to_owned(), values[(at + turn) % values.len()].clone());
             }
-            if let Err(mistake) = Call::read(&written) {
+            if let Err(mistake) = BridgeCall::read(&written) {
                 let reply = Reply::mistake(&mistake);
                 prop_assert!(reply.is_error);
                 prop_assert!(!reply.text().contains("\\u001b"), "{}", reply.text());

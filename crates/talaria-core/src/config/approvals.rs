@@ -13,7 +13,7 @@ use talaria_guard::rules::{BadPattern, Rule, RuleReach};
 
 const KEYS: [&str; 3] = ["command", "tool", "outside"];
 
-/// Which list a rule stands in.
+/// Which list a rule is in.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum List {
     Allow,

@@ -40,9 +40,9 @@ pub struct Rights {
     pub codex_homes: Vec<String>,
     /// The kinds of request that it may answer.
     pub answers: Vec<String>,
-    /// Whom it may have told.
+    /// Whom it may notify.
     pub notify_targets: Vec<String>,
-    /// May it give a task the network?
+    /// May it grant a task the network?
     pub network: bool,
     /// Directories below which it may make further ones writable for a task; as written.
     pub writable_roots: Vec<String>,

@@ -1,7 +1,7 @@
 //! When a change of a key reaches the work that is done: some are read for each turn, some only when the engine starts.
 //!
-//! Follows where the engine and the commands read the file; a key that moves there moves here. Called by whoever changes
-//! the file for a person.
+//! Follows where the engine and the commands read the file; a key that moves there moves here. Called by the code that
+//! changes the file for a person.
 
 use crate::edit::KeyPath;
 
@@ -44,9 +44,9 @@ impl Effect {
             Some("mcp_servers") => Self::NextOpening,
             // A thread keeps the tools that it was started with; a tool that was switched off refuses at once.
             Some("tools") => Self::NextConversation,
-            _ if name == "codex.hide_home" => Self::NextOpening,
+            _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
             Some("chat") => Self::NextChat,
-            Some("notify" | "sessions" | "bridge" | "access" | "recall") => Self::AtOnce,
+            Some("notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "web") => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.
             Some("approvals") if parts.len() > 1 && name != "approvals.mode" => Self::NextTurn,
@@ -58,9 +58,9 @@ impl Effect {
     pub fn words(self) -> &'static str {
         match self {
             Self::AtOnce => "takes effect at once",
-            Self::NextTurn => "takes effect from the next turn; what a conversation has of its own stays",
+            Self::NextTurn => "takes effect from the next turn; conversations with their own setting keep it",
             Self::NextTurnUnlessOpen => {
-                "takes effect from the next turn; what a conversation has of its own stays, and a chat that is open keeps \
+                "takes effect from the next turn; conversations with their own setting keep it, and a chat that is open keeps \
                  what it was opened with: open it again"
             }
             Self::NextOpening => "takes effect when a conversation is opened on Codex",

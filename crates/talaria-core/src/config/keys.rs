@@ -1,16 +1,16 @@
 //! The table of configuration keys: which exist, which this version reads, and how each value is read.
 //!
-//! To add a key: a field in `Config`, a line in `KEYS`. A name that later versions will use stands here too, so that
+//! To add a key: a field in `Config`, a line in `KEYS`. A name that later versions will use is here too, so that
 //! it is not called unknown, and is reported as without effect. Called by the reader in `config` alone.
 
 use toml_edit::Item;
 
 use super::article;
-use super::{Config, Enter, OnLoss, RecallScope, Theme, approvals, bridge, notify};
+use super::{Config, Enter, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
-use crate::runtime::Choice;
+use crate::runtime::RuntimeChoice;
 
 /// What this version does with a key.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ pub(super) enum Section {
 pub(super) struct Wrong {
     pub(super) message: String,
     pub(super) hint: Option<String>,
-    /// Where it stands, if not at the key.
+    /// Where it is, if not at the key.
     pub(super) start: Option<usize>,
 }
 
@@ -145,14 +145,32 @@ const KEYS: &[(&str, Meaning)] = &[
         "recall.scope",
         Meaning::Read(|item, config| set(&mut config.recall.scope, one_of(item, &RecallScope::NAMES))),
     ),
+    (
+        "memory.write_approval",
+        Meaning::Read(|item, config| set(&mut config.memory.write_approval, flag(item))),
+    ),
+    (
+        "memory.snapshot_chars",
+        Meaning::Read(|item, config| set(&mut config.memory.snapshot_chars, count(item))),
+    ),
+    ("memory.tasks", Meaning::Read(|item, config| set(&mut config.memory.tasks, flag(item)))),
+    ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
+    ("tools.web", Meaning::Read(|item, config| set(&mut config.tools.web, flag(item)))),
+    ("web.allow", Meaning::ReadList(web::allow)),
+    (
+        "web.network",
+        Meaning::Read(|item, config| set(&mut config.web.network, one_of(item, &WebNetwork::NAMES))),
+    ),
     ("model.default", Meaning::Read(|item, config| set(&mut config.model.default, text(item)))),
     ("model.effort", Meaning::Read(|item, config| set(&mut config.model.effort, text(item)))),
     ("model.allow_unlisted", Meaning::Read(|item, config| set(&mut config.model.allow_unlisted, flag(item)))),
     ("model.provider", Meaning::Read(|item, config| set(&mut config.model.provider, text(item)))),
     (
         "model.openai_runtime",
-        Meaning::Read(|item, config| set(&mut config.model.openai_runtime, one_of(item, &Choice::NAMES))),
+        Meaning::Read(|item, config| {
+            set(&mut config.model.openai_runtime, one_of(item, &RuntimeChoice::NAMES))
+        }),
     ),
 ];
 
@@ -167,7 +185,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
     ("mcp_servers", Section::Servers),
-    ("memory", Section::Later),
+    ("memory", Section::Read),
     ("notify", Section::Read),
     ("recall", Section::Read),
     ("security", Section::Later),
@@ -175,6 +193,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("skills", Section::Later),
     ("store", Section::Later),
     ("tools", Section::Read),
+    ("web", Section::Read),
 ];
 
 /// Sections in which names that are not in the table belong to later versions.
@@ -218,7 +237,7 @@ pub(super) fn holds_rules(name: &str, item: &Item) -> bool {
     }
 }
 
-/// Finds the key that somebody wrote without its section, or in the wrong one.
+/// Finds the key that someone wrote without its section, or in the wrong one.
 pub(super) fn with_last_part(part: &str) -> Option<&'static str> {
     let last = |name: &'static str| name.rsplit('.').next().unwrap_or(name);
     let found = nearest(part, all().map(last))?;

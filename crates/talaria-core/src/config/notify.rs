@@ -1,6 +1,6 @@
 //! The section `[notify]`: what the targets of notices need, and how its values are written.
 //!
-//! No secret stands in the file: a key names a file or an environment variable that holds it. Messages never repeat a
+//! No secret is in the file: a key names a file or an environment variable that holds it. Messages never repeat a
 //! value, because people write the secret itself where its name belongs. Called through the table of keys.
 
 use std::fmt;
@@ -114,10 +114,7 @@ impl NotifyConfig {
 
     /// May this address be private?
     pub fn is_permitted(&self, url: &Url) -> bool {
-        let (host, port) = (url.host_str(), url.port_or_known_default());
-        self.allow_private.iter().any(|entry| {
-            Some(entry.host.as_str()) == host && entry.port.is_none_or(|only| Some(only) == port)
-        })
+        self.allow_private.iter().any(|entry| entry.matches(url))
     }
 
     fn may_be_reached(&self, url: &Url) -> bool {
@@ -154,6 +151,14 @@ impl MailServer {
     }
 }
 
+impl PrivateHost {
+    /// Is it the host of this URL, and the port?
+    pub fn matches(&self, url: &Url) -> bool {
+        let port = url.port_or_known_default();
+        Some(self.host.as_str()) == url.host_str() && self.port.is_none_or(|only| Some(only) == port)
+    }
+}
+
 impl fmt::Display for PrivateHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.port {
@@ -165,6 +170,11 @@ impl fmt::Display for PrivateHost {
 
 /// Reads the hosts that may be private.
 pub(super) fn allow_private(item: &Item, config: &mut Config) -> Vec<Wrong> {
+    private_hosts(item, &mut config.notify.allow_private)
+}
+
+/// Reads a list of hosts that may have private addresses.
+pub(super) fn private_hosts(item: &Item, hosts: &mut Vec<PrivateHost>) -> Vec<Wrong> {
     let Some(list) = item.as_array() else {
         let message = format!("must be a list of hosts, not {}", article(item.type_name()));
         return vec![Wrong { message, hint: Some("write [\"localhost:8080\"]".to_owned()), start: None }];
@@ -172,7 +182,7 @@ pub(super) fn allow_private(item: &Item, config: &mut Config) -> Vec<Wrong> {
     let mut wrong = Vec::new();
     for value in list {
         match value.as_str().and_then(private_host) {
-            Some(host) => config.notify.allow_private.push(host),
+            Some(host) => hosts.push(host),
             None => wrong.push(Wrong {
                 message: "a host is a name or an address, with a port or without: \"localhost:8080\""
                     .to_owned(),
@@ -185,7 +195,7 @@ pub(super) fn allow_private(item: &Item, config: &mut Config) -> Vec<Wrong> {
 }
 
 fn private_host(text: &str) -> Option<PrivateHost> {
-    // The reader of addresses knows all ways to write a host; what it gives is what a target has, too.
+    // The reader of addresses knows all ways to write a host; what it returns is what a target has, too.
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
             (host, Some(port.parse().ok().filter(|port: &u16| *port != 0)?))

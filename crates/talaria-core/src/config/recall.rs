@@ -1,5 +1,5 @@
-//! The sections `[recall]` and `[tools]`: what a model finds of earlier conversations, and which tools Talaria brings into a
-//! turn. Read by the engine at every call of a tool.
+//! The sections `[recall]`, `[memory]` and `[tools]`: what a model finds of earlier conversations, what is remembered across
+//! them, and which tools Talaria brings into a turn. Read by the engine at every call of a tool.
 
 use std::str::FromStr;
 
@@ -17,6 +17,21 @@ pub struct RecallConfig {
 pub struct ToolsConfig {
     /// Whether a model may search earlier conversations at all. Unset: yes.
     pub recall: Option<bool>,
+    /// Whether conversations have the memory: the tool, and what they start with. Unset: yes.
+    pub memory: Option<bool>,
+    /// Whether a model may read web pages at all. Unset: yes.
+    pub web: Option<bool>,
+}
+
+/// The section `[memory]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Whether every change of a model waits for a person. Unset: no; what looks like planted instructions always waits.
+    pub write_approval: Option<bool>,
+    /// How many characters of the memory a conversation starts with. Unset: 8,000.
+    pub snapshot_chars: Option<u64>,
+    /// Whether the tasks of a person may change the memory. Unset: no.
+    pub tasks: Option<bool>,
 }
 
 /// Which conversations a model searches.

@@ -1,6 +1,6 @@
 //! Reads `[mcp_servers.NAME]`: the reference's keys into a [`Server`], and every mistake with its place.
 //!
-//! Owns which keys there are and which have no effect. A wrong key makes the whole server unusable (it stands in
+//! Owns which keys there are and which have no effect. A wrong key makes the whole server unusable (it is in
 //! `Server::wrong`), because Codex refuses a conversation for one wrong server, and a server without its directory or
 //! its header is another one. Called by the reader in `config` for the whole section.
 
@@ -14,7 +14,7 @@ use super::article;
 use super::keys::Wrong;
 use super::{Severity, did_you_mean, start_of};
 use crate::nearest::nearest;
-use crate::servers::{Given, Offered, Server, Skipped, Transport, is_server_name};
+use crate::servers::{Offered, Server, Skipped, Transport, ValueSource, is_server_name};
 use values::Kind;
 
 pub(super) const KEYS: &[&str] = &[
@@ -171,8 +171,8 @@ impl Reading {
         &mut self,
         table: &dyn TableLike,
         key: &str,
-        read: fn(&str, &Item) -> Result<Given, Wrong>,
-    ) -> BTreeMap<String, Given> {
+        read: fn(&str, &Item) -> Result<ValueSource, Wrong>,
+    ) -> BTreeMap<String, ValueSource> {
         let mut all = BTreeMap::new();
         let Some(item) = table.get(key) else { return all };
         let Some(entries) = item.as_table_like() else {
@@ -185,7 +185,7 @@ impl Reading {
             let twice = key == "headers" && all.keys().any(|known: &String| known.eq_ignore_ascii_case(name));
             match read(name, value) {
                 Ok(_) if twice => {
-                    self.fail(&format!("{key}.{name}"), at, "stands there twice".to_owned(), None);
+                    self.fail(&format!("{key}.{name}"), at, "is set twice".to_owned(), None);
                 }
                 Ok(given) => {
                     all.insert(name.to_owned(), given);
@@ -234,7 +234,7 @@ impl Reading {
         };
     }
 
-    /// Tells of the keys that nothing here reads.
+    /// Reports the keys that nothing here reads.
     fn rest(&mut self, table: &dyn TableLike) {
         for (key, item) in table.iter() {
             let at = start_of(table, key, item);

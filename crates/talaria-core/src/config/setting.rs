@@ -5,11 +5,11 @@
 
 use toml_edit::Value;
 
-use super::{Problem, Severity, parse};
+use super::{ConfigProblem, Severity, parse};
 use crate::edit::{self, KeyPath};
 
 /// Why this version reads no such key; none for one that it reads, and for a section.
-pub fn unread(path: &KeyPath) -> Option<Problem> {
+pub fn unread(path: &KeyPath) -> Option<ConfigProblem> {
     // Any value shows whether the name is known.
     let problems = problems(&edit::set("", path, true).ok()?).ok()?;
     let problem = problems.into_iter().find(|problem| problem.severity == Severity::Warning)?;
@@ -19,7 +19,7 @@ pub fn unread(path: &KeyPath) -> Option<Problem> {
 /// Sets a key to what a person typed: TOML, or a text without quotes where the key wants a text.
 ///
 /// Refuses what the reader of the file would report of this key, or of another one because of it.
-pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, Problem> {
+pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, ConfigProblem> {
     let before = problems(text)?;
     let as_toml = typed.trim().parse::<Value>().ok();
     let mut first = None;
@@ -41,7 +41,7 @@ pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, Problem
 }
 
 /// Takes a key away. Refuses what would make the reader of the file call something wrong that was right.
-pub fn withdraw(text: &str, path: &KeyPath) -> Result<String, Problem> {
+pub fn withdraw(text: &str, path: &KeyPath) -> Result<String, ConfigProblem> {
     let changed = edit::unset(text, path)?;
     // What is broken already may be mended key by key.
     let Ok(before) = problems(text) else { return Ok(changed) };
@@ -51,15 +51,15 @@ pub fn withdraw(text: &str, path: &KeyPath) -> Result<String, Problem> {
     }
 }
 
-fn is_new(problem: &Problem, before: &[Problem]) -> bool {
+fn is_new(problem: &ConfigProblem, before: &[ConfigProblem]) -> bool {
     !before.iter().any(|old| (&old.key, &old.message) == (&problem.key, &problem.message))
 }
 
-fn problems(text: &str) -> Result<Vec<Problem>, Problem> {
+fn problems(text: &str) -> Result<Vec<ConfigProblem>, ConfigProblem> {
     parse(text).map(|parsed| parsed.problems)
 }
 
-fn concerns(problem: &Problem, path: &KeyPath) -> bool {
+fn concerns(problem: &ConfigProblem, path: &KeyPath) -> bool {
     let Some(key) = &problem.key else { return true };
     let whole = path.to_string();
     let plain = path.parts().join(".");
@@ -70,8 +70,8 @@ fn concerns(problem: &Problem, path: &KeyPath) -> bool {
 }
 
 /// A line of a text that was never written says nothing.
-fn nowhere(problem: Problem) -> Problem {
-    Problem { line: None, column: None, ..problem }
+fn nowhere(problem: ConfigProblem) -> ConfigProblem {
+    ConfigProblem { line: None, column: None, ..problem }
 }
 
 #[cfg(test)]

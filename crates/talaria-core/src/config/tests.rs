@@ -258,7 +258,7 @@ fn the_choice_of_the_runtime_is_read_in_any_case() {
     let config =
         check("[model]\nprovider = \"openai-codex\"\nopenai_runtime = \"Codex_App_Server\"\n", &expect![""]);
     assert_eq!(config.model.provider.as_deref(), Some("openai-codex"));
-    assert_eq!(config.model.openai_runtime, Some(Choice::CodexAppServer));
+    assert_eq!(config.model.openai_runtime, Some(RuntimeChoice::CodexAppServer));
     check(
         "model.openai_runtime = \"codex_appserver\"\n",
         &expect![[r#"

@@ -9,11 +9,15 @@ use toml_edit::{Document, InlineTable, Item, Table, Value};
 use super::key_path::KeyPath;
 use super::place::{Holder, holders, written_in};
 use super::{find, refused, unset};
-use crate::toml_problem::Problem;
+use crate::toml_problem::ConfigProblem;
 use crate::toml_text::{Piece, TomlText};
 
 /// The text without what is at `path`.
-pub(super) fn without(text: &str, path: &KeyPath, document: &Document<&str>) -> Result<String, Problem> {
+pub(super) fn without(
+    text: &str,
+    path: &KeyPath,
+    document: &Document<&str>,
+) -> Result<String, ConfigProblem> {
     let lines = TomlText::new(text);
     let walked = holders(text, path, document)?;
     let depth = written_in(&walked);
@@ -49,7 +53,7 @@ fn line_of(lines: TomlText<'_>, value: &Range<usize>) -> Range<usize> {
     lines.line_start(value.start)..lines.line_end(value.end)
 }
 
-/// The whole section, if the value is all that it has and nobody wrote a comment around it.
+/// The whole section, if the value is all that it has and no one wrote a comment around it.
 fn emptied(lines: TomlText<'_>, section: &Table, value: &Range<usize>) -> Option<Range<usize>> {
     let header = section.span().filter(|_| !section.is_implicit() && !section.is_dotted())?;
     let line = line_of(lines, value);

@@ -1,10 +1,10 @@
-//! The values of a TOML text with their paths, for whoever shows them. Sections are only the way to them.
+//! The values of a TOML text with their paths, for the code that shows them. Sections are only the way to them.
 
 use serde_json::Value as Json;
 use toml_edit::{Item, Value};
 
 use super::{KeyPath, find, literal};
-use crate::toml_problem::Problem;
+use crate::toml_problem::ConfigProblem;
 use crate::toml_problem::read;
 
 /// One value of a text.
@@ -33,7 +33,7 @@ impl Leaf {
 }
 
 /// Everything that is set, or everything at and below a path, in the order of the file.
-pub fn leaves(text: &str, below: Option<&KeyPath>) -> Result<Vec<Leaf>, Problem> {
+pub fn leaves(text: &str, below: Option<&KeyPath>) -> Result<Vec<Leaf>, ConfigProblem> {
     let document = read(text)?;
     let mut found = Vec::new();
     match below {

@@ -7,7 +7,7 @@ use toml_edit::{Document, InlineTable, Item, Table, TableLike, Value};
 
 use super::key_path::{KeyPath, dotted};
 use super::refused;
-use crate::toml_problem::Problem;
+use crate::toml_problem::ConfigProblem;
 use crate::toml_text::{Piece, TomlText};
 
 /// A table on the way to a key.
@@ -61,7 +61,7 @@ pub(super) fn holders<'a>(
     text: &str,
     path: &KeyPath,
     document: &'a Document<&str>,
-) -> Result<Vec<Holder<'a>>, Problem> {
+) -> Result<Vec<Holder<'a>>, ConfigProblem> {
     let mut holder = Holder::Section(document.as_table());
     let mut walked = vec![holder];
     for (depth, part) in path.parts().iter().enumerate().take(path.parts().len() - 1) {
@@ -87,7 +87,7 @@ pub(super) fn written_in(walked: &[Holder<'_>]) -> usize {
 }
 
 /// Puts a value in the place of the old one.
-pub(super) fn replacing(text: &str, path: &KeyPath, old: &Item, new: &str) -> Result<String, Problem> {
+pub(super) fn replacing(text: &str, path: &KeyPath, old: &Item, new: &str) -> Result<String, ConfigProblem> {
     let is_value = match old {
         Item::Value(Value::InlineTable(table)) => !table.is_dotted(),
         Item::Value(_) => true,
@@ -110,7 +110,7 @@ pub(super) fn adding(
     path: &KeyPath,
     document: &Document<&str>,
     value: &str,
-) -> Result<String, Problem> {
+) -> Result<String, ConfigProblem> {
     let parts = path.parts();
     let walked = holders(text, path, document)?;
     let depth = walked.len() - 1;
@@ -180,7 +180,7 @@ fn into_braces(text: &str, table: &InlineTable, entry: &str) -> Option<Piece> {
     }
     let span = table.span()?;
     let inside = text.get(span.start + 1..span.end.checked_sub(1)?)?;
-    // What stands before a key may be a comment with its line end; behind it only a space looks as it should.
+    // What is before a key may be a comment with its line end; after it only a space looks as it should.
     let behind = if inside.trim_matches([' ', '\t']).is_empty() { inside } else { "" };
     Some(Piece { range: span.end - 1..span.end - 1, new: format!("{entry}{behind}") })
 }

@@ -61,7 +61,7 @@ fn written_value() -> impl Strategy<Value = String> {
     prop::sample::select(values).prop_map(str::to_owned)
 }
 
-/// A line or two that may stand in a file.
+/// A line or two that may be in a file.
 fn fragment() -> impl Strategy<Value = String> {
     let end = prop::sample::select(vec!["", "", " ", " # words", "\t# \"[x]\" = 1"]);
     let indent = prop::sample::select(vec!["", "", "  ", "\t"]);
@@ -162,7 +162,7 @@ proptest! {
         let mut left = meaning(&text);
         left.retain(|key, _| !key.starts_with(path.parts()));
         prop_assert_eq!(left, meaning(&changed));
-        // What is left stands there in the old order.
+        // What is left is there in the old order.
         let mut rest = text.as_bytes().iter();
         prop_assert!(changed.as_bytes().iter().all(|byte| rest.any(|old| old == byte)));
     }

@@ -1,8 +1,8 @@
 //! What exactly was asked, as a digest: two requests have the same one only if a person would be agreeing to the same.
 //!
 //! Everything that a yes could carry out is in it: command, directory, wider permissions, the rule that "always" would
-//! make. Reasons and ids are not: the model words them anew each time. The digest is SHA-256 over fields with their
-//! lengths, so that no two lists of fields have the same bytes; it is written down where the command itself may not be.
+//! make. Reasons and ids are not: the model words them again each time. The digest is SHA-256 over fields with their
+//! lengths, so that no two lists of fields have the same bytes; it is recorded where the command itself may not be.
 //! Databases have digests of answers that wait: fields, their order and their words never change.
 
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ impl Sum {
         self.0.update(text.as_bytes());
     }
 
-    /// Tells a missing text from an empty one.
+    /// Distinguishes a missing text from an empty one.
     fn maybe(&mut self, text: Option<&str>) {
         match text {
             Some(text) => {

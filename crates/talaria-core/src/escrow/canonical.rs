@@ -16,7 +16,7 @@ pub(super) enum Command<'a> {
     Text(&'a str),
 }
 
-/// Gives the one form of a command line.
+/// Returns the one form of a command line.
 pub(super) fn command(text: &str) -> Command<'_> {
     words(text).map_or(Command::Text(text), Command::Words)
 }

@@ -38,7 +38,7 @@ impl QueuedInput {
     }
 }
 
-/// Input whose fields stand beside those of its event. `images` is always written: what lacks it was written by an older
+/// Input whose fields are beside those of its event. `images` is always written: what lacks it was written by an older
 /// build, with the images in the text.
 pub(super) mod flat {
     use serde::{Deserializer, Serializer};

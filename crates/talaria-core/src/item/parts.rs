@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::ThreadId;
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "StepStatus"))]
 #[serde(rename_all = "snake_case")]
@@ -21,7 +21,7 @@ pub enum Status {
     Declined,
     /// Stopped on the way.
     Interrupted,
-    /// A word that this build does not know.
+    /// How it ended is not known, or said in a word that this build does not know.
     Unknown,
 }
 
@@ -70,7 +70,7 @@ pub enum Author {
     /// The person's.
     #[default]
     Person,
-    /// Talaria's: it told the model why a request was declined.
+    /// Talaria's: the reason for the model why a request was declined.
     Talaria,
 }
 
@@ -125,15 +125,15 @@ impl fmt::Display for Attachment {
 
 /// Something that the model asks in passing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "MessageQuestion"))]
-pub struct Question {
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MessageQuestion {
     /// The question.
     pub title: String,
     /// Answers to choose from.
     pub options: Vec<String>,
 }
 
-/// What a tool gave back.
+/// What a tool returned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
@@ -152,7 +152,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// How another agent stood.
+/// The state of another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentState {

@@ -1,6 +1,6 @@
-//! Which network addresses anybody may be sent to, and which only with the user's permission.
+//! Which network addresses anyone may be sent to, and which only with the user's permission.
 //!
-//! A name that a stranger controls can point anywhere, so the address behind it is judged, not the name. Addresses that
+//! A name that a stranger controls can point anywhere, so its address is judged, not the name. Addresses that
 //! carry an IPv4 address inside (mapped, NAT64, 6to4, …) are judged by it. Called by the engine's senders after they
 //! have resolved a name, for every address it has.
 
@@ -13,7 +13,7 @@ pub enum Reach {
     Public,
     /// This machine or a network around it: only with permission.
     Private,
-    /// Nobody in particular: never.
+    /// No one in particular: never.
     Never,
 }
 

@@ -84,7 +84,7 @@ impl FromStr for Target {
         };
         let rest = rest.trim();
         match scheme {
-            "local" => bad("local takes nothing behind it: write local".to_owned()),
+            "local" => bad("local takes no value: write local".to_owned()),
             "command" => command(rest),
             "webhook" => {
                 Ok(Self::Webhook(address(rest).map_err(|why| BadTarget(format!("webhook: {why}")))?))
@@ -146,7 +146,7 @@ impl FromStr for Topic {
 }
 
 impl Mailbox {
-    /// Gives the address as text.
+    /// Returns the address as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -199,7 +199,7 @@ fn command(text: &str) -> Result<Target, BadTarget> {
 
 /// Reads the address of a server that something is posted to; the error does not repeat it.
 fn address(text: &str) -> Result<Url, String> {
-    // The reader forgives slashes and line ends; what was meant there is anybody's guess.
+    // The reader forgives slashes and line ends; what was meant there is anyone's guess.
     let begins_with_host = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
     if text.contains(|c: char| c.is_control() || c.is_whitespace()) || !begins_with_host {
         return Err("not an address; write https://…".to_owned());

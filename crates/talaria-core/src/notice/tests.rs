@@ -36,7 +36,7 @@ fn question() -> Notice {
         answer: None,
         diff_stat: None,
         branch: None,
-        request: Some(Asked {
+        request: Some(RequestNotice {
             id: "req-0123456789ab".to_owned(),
             kind: "command".to_owned(),
             summary: "cargo test --workspace".to_owned(),
@@ -181,7 +181,7 @@ fn a_secret_that_the_maker_overlooked_is_not_told() {
             answer: Some(format!("{}{said}", "x ".repeat(340))),
             error: Some(said.to_owned()),
             files: vec![format!("notes/{said}")],
-            request: Some(Asked { summary: format!("echo {said}"), ..question().request.unwrap() }),
+            request: Some(RequestNotice { summary: format!("echo {said}"), ..question().request.unwrap() }),
             ..notice()
         };
         for kind in [NoticeKind::Outcome, NoticeKind::Request] {
@@ -257,7 +257,7 @@ fn what_is_no_target_is_told_with_what_is() {
         "": a target must not be empty; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
         "nowhere": no such target; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
         "webhook": webhook needs to know where: write webhook:…; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
-        "local:x": local takes nothing behind it: write local
+        "local:x": local takes no value: write local
         "telegram:42": telegram is not there yet: chat platforms come with a later version; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
         "Slack:#ops": slack is not there yet: chat platforms come with a later version; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
         "fax:1": no such target; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS

@@ -2,7 +2,7 @@
 //!
 //! First task and state, then what was asked for, then the summary (answer, else error, else the question), then what
 //! changed, and last what to type. Everything of others is redacted, harmless and short. Called by the senders that
-//! send text, and by whoever shows what would be sent.
+//! send text, and by the code that shows what would be sent.
 
 use super::neutral::{block, line};
 use super::{Notice, NoticeKind};
@@ -13,17 +13,17 @@ use talaria_guard::shorten::shorten;
 const SUMMARY: usize = 700;
 /// The longest prompt line.
 const PROMPT: usize = 200;
-/// The longest subject behind task and state.
+/// The longest subject after task and state.
 const SUBJECT: usize = 80;
 
 impl Notice {
-    /// Says which task and how it stands: the first line.
+    /// Says which task and its state: the first line.
     pub fn headline(&self) -> String {
         let repeat = if self.repeat { " (may be a repeat)" } else { "" };
         format!("{} {}{repeat}", line(&self.task), line(&self.status.replace('_', " ")))
     }
 
-    /// Gives the one line that stands where there is room for one: a subject, a title, a terminal.
+    /// Returns the one line for places that have room for one: a subject, a title, a terminal.
     pub fn subject(&self) -> String {
         match one_line(&self.title, SUBJECT) {
             title if title.is_empty() => self.headline(),
@@ -31,7 +31,7 @@ impl Notice {
         }
     }
 
-    /// Gives what stands below the headline.
+    /// Returns the text below the headline.
     pub fn body(&self) -> String {
         let mut parts = Vec::new();
         let prompt = one_line(&self.title, PROMPT);
@@ -52,7 +52,7 @@ impl Notice {
         parts.join("\n\n")
     }
 
-    /// Gives all of it: the headline, then the body.
+    /// Returns all of it: the headline, then the body.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.headline(), self.body())
     }

@@ -13,7 +13,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
             ' ' | '\t' => words.extend(word.take()),
             '\'' => quoted(&mut chars, word.get_or_insert_default())?,
             '"' => double_quoted(&mut chars, word.get_or_insert_default())?,
-            '\\' => word.get_or_insert_default().push(chars.next().ok_or("a backslash stands at the end")?),
+            '\\' => word.get_or_insert_default().push(chars.next().ok_or("a backslash ends the text")?),
             '|' | '&' | ';' | '<' | '>' | '(' | ')' | '$' | '`' | '\n' => return Err(needs_shell(c)),
             '#' if word.is_none() => return Err(needs_shell(c)),
             _ if c.is_control() => return Err("it has a control character".to_owned()),
@@ -27,7 +27,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Writes `words` so that `split` gives them back.
+/// Writes `words` so that `split` returns them.
 pub(super) fn join(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quote(word)).collect();
     quoted.join(" ")

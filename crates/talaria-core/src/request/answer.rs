@@ -1,4 +1,4 @@
-//! What somebody answers to a question: the decision, and what goes with it.
+//! What someone answers to a question: the decision, and what goes with it.
 //!
 //! A secret that was typed is in here on its way to Codex and nowhere else: neither `Debug` nor `Serialize` writes it.
 //! `reply` reads it, and `revealed` writes it for the private socket between a command and the engine. The turn machine
@@ -18,7 +18,7 @@ use super::Decision;
 pub struct Answer {
     /// Yes or no, and for how long.
     pub decision: Decision,
-    /// Why not; the model is told before the request is declined.
+    /// Why not; the model gets it before the request is declined.
     #[serde(default)]
     pub reason: Option<String>,
     /// What goes with a yes.
@@ -39,7 +39,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// Why not, if somebody said why.
+    /// Why not, if someone said why.
     pub fn given_reason(&self) -> Option<&str> {
         self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
     }
@@ -53,7 +53,7 @@ impl Answer {
         }
     }
 
-    /// The answer with its secrets, as `Deserialize` reads it: `{"secret": …}` stands for one. Not for eyes or files.
+    /// The answer with its secrets, as `Deserialize` reads it: `{"secret": …}` marks one. Not for eyes or files.
     pub fn revealed(&self) -> Value {
         let given = |given: &Given| match given.is_secret {
             true => serde_json::json!({ "secret": given.value }),
@@ -112,7 +112,7 @@ pub enum Grant {
     Files,
 }
 
-/// Something that a person gave, perhaps a secret.
+/// A value from a person, perhaps a secret.
 #[derive(Clone, PartialEq)]
 pub struct Given {
     value: Value,
@@ -147,7 +147,7 @@ impl fmt::Debug for Given {
     }
 }
 
-/// A secret is written as null, so that whoever reads it later can tell that something was there, and not what.
+/// A secret is written as null, so that a later reader can see that something was there, and not what.
 impl Serialize for Given {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.is_secret { serializer.serialize_unit() } else { self.value.serialize(serializer) }

@@ -1,4 +1,4 @@
-//! Does an answer fit its question? Asked by the turn machine before anything is sent, whoever answers.
+//! Does an answer fit its question? Asked by the turn machine for every answer, before anything is sent.
 //!
 //! How long an acceptance lasts is no matter of fitting: what is not offered becomes the next milder thing (`reply`).
 
@@ -12,7 +12,7 @@ pub enum Misfit {
     /// It brings something else than the question asks for, or nothing.
     #[error("the answer does not bring what was asked for")]
     Content,
-    /// Nobody can say yes to this.
+    /// No one can say yes to this.
     #[error("this can only be declined")]
     Unanswerable,
     /// A question of the model has no answer, or none of its options.

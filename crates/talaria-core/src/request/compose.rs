@@ -1,4 +1,4 @@
-//! Makes an answer from what somebody wrote: a decision, and JSON for what goes with a yes. Checked against the question.
+//! Makes an answer from what someone wrote: a decision, and JSON for what goes with a yes. Checked against the question.
 //!
 //! What a question or a field marks as secret becomes a secret here; no error repeats what was written. Called by the
 //! command line and by the tool for other agents, which have their own words for the errors.
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Answer, Ask, Content, Decision, Given, Grant, Misfit, Question, Wish};
 
-/// What somebody wrote.
+/// What someone wrote.
 #[derive(Debug)]
 pub struct Typed {
     /// Yes or no, and for how long.

@@ -13,7 +13,7 @@ mod read;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Form {
-    /// The fields, in the order in which Codex tells them.
+    /// The fields, in the order in which Codex reports them.
     pub fields: Vec<Field>,
 }
 
@@ -34,7 +34,7 @@ pub struct Field {
     /// What it takes.
     #[serde(flatten)]
     pub kind: FieldKind,
-    /// What an empty line means. Of a secret field nothing is told.
+    /// What an empty line means. Of a secret field nothing is reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }

@@ -1,6 +1,6 @@
 //! A question in one line: what it is about, and why it is asked. For lists, notices and the model; never for approval.
 //!
-//! The text is as Codex and the model wrote it: whoever shows it makes it harmless first.
+//! The text is as Codex and the model wrote it: the code that shows it makes it harmless first.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +28,7 @@ impl Ask {
             Self::TaskPower { model, permissions, .. } => {
                 format!("more power for a task of {model}: {}", permissions.lines().join(", "))
             }
+            Self::WebPage { url, .. } => format!("read the web page {url}"),
             Self::Input { questions, .. } => {
                 let questions: Vec<&str> =
                     questions.iter().map(|question| question.question.as_str()).collect();
@@ -62,6 +63,10 @@ impl Ask {
                 joined([Some(self.label()), reason.clone()])
             }
             Self::TaskPower { cwd, .. } => joined([Some(self.label()), Some(format!("it works in {cwd}"))]),
+            Self::WebPage { .. } => joined([
+                Some(self.label()),
+                Some("the sandbox of the conversation has no network".to_owned()),
+            ]),
             Self::Input { .. }
             | Self::Elicitation { .. }
             | Self::Tool { .. }

@@ -45,7 +45,7 @@ pub struct PathAccess {
     pub access: FileAccess,
     /// Where.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: PermissionPlace,
 }
 
 /// What may be done with files.
@@ -63,9 +63,9 @@ pub enum FileAccess {
 
 /// A place in the file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PermissionPlace"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PermissionPlace {
     /// A file or directory.
     Path(String),
     /// Whatever fits a pattern.
@@ -82,9 +82,9 @@ impl fmt::Display for PathAccess {
             FileAccess::Deny => "may not touch",
         };
         match &self.place {
-            Place::Path(path) => write!(f, "{verb} {path}"),
-            Place::Pattern(pattern) => write!(f, "{verb} whatever fits {pattern}"),
-            Place::Special(word) => write!(f, "{verb} {word}"),
+            PermissionPlace::Path(path) => write!(f, "{verb} {path}"),
+            PermissionPlace::Pattern(pattern) => write!(f, "{verb} whatever fits {pattern}"),
+            PermissionPlace::Special(word) => write!(f, "{verb} {word}"),
         }
     }
 }

@@ -38,7 +38,7 @@ impl Question {
         self.other || self.options.is_empty()
     }
 
-    /// The option that somebody means by its number, counted from 1, or by its name.
+    /// The option that someone means by its number, counted from 1, or by its name.
     pub fn option(&self, text: &str) -> Option<&QuestionOption> {
         let text = text.trim();
         match text.parse::<usize>() {

@@ -49,7 +49,7 @@ pub struct CodexServer {
 /// The value of one key.
 #[derive(Clone, Copy, Serialize)]
 #[serde(untagged)]
-pub enum Field<'a> {
+pub enum ServerField<'a> {
     /// A string.
     Text(&'a str),
     /// A boolean.
@@ -66,19 +66,19 @@ pub enum Field<'a> {
 
 impl CodexServer {
     /// The keys that are set, in the order in which they are written.
-    pub fn fields(&self) -> impl Iterator<Item = (&'static str, Field<'_>)> {
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, ServerField<'_>)> {
         let fields = [
-            ("command", self.command.as_deref().map(Field::Text)),
+            ("command", self.command.as_deref().map(ServerField::Text)),
             ("args", list(&self.args)),
-            ("cwd", self.cwd.as_deref().map(Field::Text)),
-            ("url", self.url.as_deref().map(Field::Text)),
-            ("bearer_token_env_var", self.bearer_token_env_var.as_deref().map(Field::Text)),
-            ("enabled", self.enabled.map(Field::Is)),
+            ("cwd", self.cwd.as_deref().map(ServerField::Text)),
+            ("url", self.url.as_deref().map(ServerField::Text)),
+            ("bearer_token_env_var", self.bearer_token_env_var.as_deref().map(ServerField::Text)),
+            ("enabled", self.enabled.map(ServerField::Is)),
             ("startup_timeout_sec", self.startup_timeout_sec.map(seconds)),
             ("tool_timeout_sec", self.tool_timeout_sec.map(seconds)),
-            ("supports_parallel_tool_calls", self.supports_parallel_tool_calls.map(Field::Is)),
-            ("enabled_tools", self.enabled_tools.as_deref().map(Field::List)),
-            ("disabled_tools", self.disabled_tools.as_deref().map(Field::List)),
+            ("supports_parallel_tool_calls", self.supports_parallel_tool_calls.map(ServerField::Is)),
+            ("enabled_tools", self.enabled_tools.as_deref().map(ServerField::List)),
+            ("disabled_tools", self.disabled_tools.as_deref().map(ServerField::List)),
             ("env_vars", list(&self.env_vars)),
             ("env", named(&self.env)),
             ("http_headers", named(&self.http_headers)),
@@ -102,18 +102,18 @@ impl fmt::Debug for CodexServer {
     }
 }
 
-fn list(values: &[String]) -> Option<Field<'_>> {
-    (!values.is_empty()).then_some(Field::List(values))
+fn list(values: &[String]) -> Option<ServerField<'_>> {
+    (!values.is_empty()).then_some(ServerField::List(values))
 }
 
-fn named(values: &BTreeMap<String, String>) -> Option<Field<'_>> {
-    (!values.is_empty()).then_some(Field::Named(values))
+fn named(values: &BTreeMap<String, String>) -> Option<ServerField<'_>> {
+    (!values.is_empty()).then_some(ServerField::Named(values))
 }
 
 /// Whole seconds are written without a point, as people do.
-fn seconds(time: Duration) -> Field<'static> {
+fn seconds(time: Duration) -> ServerField<'static> {
     match i64::try_from(time.as_secs()) {
-        Ok(whole) if time.subsec_nanos() == 0 => Field::Whole(whole),
-        _ => Field::Real(time.as_secs_f64()),
+        Ok(whole) if time.subsec_nanos() == 0 => ServerField::Whole(whole),
+        _ => ServerField::Real(time.as_secs_f64()),
     }
 }

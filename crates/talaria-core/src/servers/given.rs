@@ -1,15 +1,15 @@
 //! A value of a variable or of a header: written out, or a reference to a variable of the environment.
 //!
-//! Owns the notation `${NAME}` (and `${env:NAME}`). What Codex can do with a reference depends on where it stands, and
-//! that is decided by whoever reads the key. A literal is not shown by `Debug`: it may be a secret.
+//! Owns the notation `${NAME}` (and `${env:NAME}`). What Codex can do with a reference depends on where it is, and
+//! that is decided by the code that reads the key. A literal is not shown by `Debug`: it may be a secret.
 
 use std::fmt;
 
 use super::names::is_variable_name;
 
-/// What stands in the place of a value.
+/// Where a value comes from.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum ValueSource {
     /// The value itself.
     Literal(String),
     /// The value of this variable.
@@ -18,7 +18,7 @@ pub enum Given {
     Bearer(String),
 }
 
-impl Given {
+impl ValueSource {
     /// Reads the notation; the error says what cannot be understood.
     pub fn read(text: &str) -> Result<Self, String> {
         let Some(start) = reference(text) else { return Ok(Self::Literal(text.to_owned())) };
@@ -46,7 +46,7 @@ impl Given {
     }
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for ValueSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Literal(_) => f.write_str("Literal(…)"),

@@ -43,7 +43,7 @@ pub fn looks_secret(name: &str, value: &str) -> bool {
             || hides(&[name, ": ", value].concat()))
 }
 
-/// Whether an argument or address looks as if a secret stood in it. `before` is the argument in front.
+/// Whether an argument or address looks as if a secret was in it. `before` is the argument in front.
 pub fn holds_secret(before: Option<&str>, text: &str) -> bool {
     let option = |text: &str| text.starts_with('-') && is_secret_name(text);
     let named = |(name, value): (&str, &str)| !value.is_empty() && is_secret_name(name);

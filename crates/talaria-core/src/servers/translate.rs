@@ -1,12 +1,12 @@
 //! From an entry of Talaria's configuration to one of Codex's.
 //!
-//! Owns which key becomes which, and what happens with secrets that stand in the file: kept, or replaced by references
+//! Owns which key becomes which, and what happens with secrets that are in the file: kept, or replaced by references
 //! to variables that the report names. Codex can refer to variables in two places only, the environment of a program and
 //! the headers of an address: a secret elsewhere is kept or refused, never silently left out.
 
 use super::names::{is_server_name, variable_for};
 use super::secret::{holds_secret, looks_secret};
-use super::{CodexServer, Given, Offered, Server, Skipped, Transport};
+use super::{CodexServer, Offered, Server, Skipped, Transport, ValueSource};
 
 /// What becomes of literals that look like secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Literals {
     Refer,
 }
 
-/// A server in Codex's words, with everything that was not taken over as it stood.
+/// A server in Codex's words, with everything that was not taken over as it was.
 #[derive(Clone, PartialEq)]
 pub struct Translated {
     /// Its name.
@@ -26,13 +26,13 @@ pub struct Translated {
     pub server: Result<CodexServer, String>,
     /// Keys without effect.
     pub skipped: Vec<Skipped>,
-    /// Secrets in whose place a reference stands.
+    /// Secrets that were replaced by a reference.
     pub referred: Vec<Referred>,
-    /// Literals that look like secrets and were kept: whoever shows the entry masks them.
+    /// Literals that look like secrets and were kept: the code that shows the entry masks them.
     pub secrets: Vec<String>,
 }
 
-// `secrets` are what nobody should see.
+// `secrets` are what no one should see.
 impl std::fmt::Debug for Translated {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Translated")
@@ -137,25 +137,25 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn variable(&mut self, made: &mut CodexServer, name: &str, value: &Given) {
+    fn variable(&mut self, made: &mut CodexServer, name: &str, value: &ValueSource) {
         match value {
-            Given::Literal(text) if !self.replaces(name, text) => {
+            ValueSource::Literal(text) if !self.replaces(name, text) => {
                 made.env.insert(name.to_owned(), text.clone());
             }
-            Given::Literal(_) => {
+            ValueSource::Literal(_) => {
                 self.refer(format!("env.{name}"), name.to_owned());
                 made.env_vars.push(name.to_owned());
             }
-            Given::Variable(_) | Given::Bearer(_) => made.env_vars.push(name.to_owned()),
+            ValueSource::Variable(_) | ValueSource::Bearer(_) => made.env_vars.push(name.to_owned()),
         }
     }
 
-    fn header(&mut self, made: &mut CodexServer, name: &str, value: &Given) {
+    fn header(&mut self, made: &mut CodexServer, name: &str, value: &ValueSource) {
         match value {
-            Given::Literal(text) if !self.replaces(name, text) => {
+            ValueSource::Literal(text) if !self.replaces(name, text) => {
                 made.http_headers.insert(name.to_owned(), text.clone());
             }
-            Given::Literal(text) => {
+            ValueSource::Literal(text) => {
                 let bearer = name.eq_ignore_ascii_case("authorization") && is_bearer(text);
                 let variable = variable_for(self.name, if bearer { "TOKEN" } else { name });
                 let part = if bearer { " (what follows Bearer)" } else { "" };
@@ -166,10 +166,10 @@ impl Work<'_> {
                     made.env_http_headers.insert(name.to_owned(), variable);
                 }
             }
-            Given::Variable(variable) => {
+            ValueSource::Variable(variable) => {
                 made.env_http_headers.insert(name.to_owned(), variable.clone());
             }
-            Given::Bearer(variable) => made.bearer_token_env_var = Some(variable.clone()),
+            ValueSource::Bearer(variable) => made.bearer_token_env_var = Some(variable.clone()),
         }
     }
 

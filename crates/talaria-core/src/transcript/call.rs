@@ -29,7 +29,7 @@ pub(super) fn abandoned(why: Option<Abandonment>) -> &'static str {
 /// Written for a command that outlived its turn.
 pub(super) const IN_BACKGROUND: &str = "[still running in the background when the turn ended]";
 
-/// Gives the call that a step is; `None` for a step that is none.
+/// Returns the call that a step is; `None` for a step that is none.
 pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
     let (name, arguments) = match body {
         ItemBody::Command { command, cwd, .. } => {
@@ -50,7 +50,7 @@ pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
     Some(ToolCall::new(id.as_str(), name, arguments))
 }
 
-/// Gives what came of a call, with at most `limit` bytes of what the tool said.
+/// Returns what came of a call, with at most `limit` bytes of what the tool said.
 pub(super) fn result(body: &ItemBody, limit: usize) -> String {
     match body {
         ItemBody::Command { source, status, exit_code, output, .. } => {
@@ -89,7 +89,7 @@ pub(super) fn result(body: &ItemBody, limit: usize) -> String {
     }
 }
 
-/// Gives the text of a result and counts the rest of it.
+/// Returns the text of a result and counts the rest of it.
 pub(super) fn tool_text(result: Option<&ToolResult>, limit: usize) -> String {
     let Some(ToolResult { text, images, other }) = result else { return String::new() };
     let mut out = cap(text.as_deref().unwrap_or_default(), limit).into_owned();
@@ -134,7 +134,7 @@ fn own_arguments(arguments: Option<&RawValue>) -> String {
     arguments.map_or_else(|| "{}".to_owned(), sorted_json::sorted)
 }
 
-/// The fields stand in the order of their names.
+/// The fields are in the order of their names.
 #[derive(Serialize)]
 struct ExecArguments<'a> {
     command: &'a str,
@@ -146,7 +146,7 @@ struct PatchArguments<'a> {
     changes: Vec<PatchedFile<'a>>,
 }
 
-/// The fields stand in the order of their names.
+/// The fields are in the order of their names.
 #[derive(Serialize)]
 struct PatchedFile<'a> {
     kind: FileAction,

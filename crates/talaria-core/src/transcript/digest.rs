@@ -1,4 +1,4 @@
-//! Many messages in few characters: what a fresh thread is told when the old one cannot be resumed.
+//! Many messages in few characters: what a fresh thread gets when the old one cannot be resumed.
 //!
 //! The newest exchanges are kept whole as long as they fit. An older one that does not fit loses its steps, then the
 //! middle of its texts; what is older still is counted. Never longer than the budget; cut between characters.
@@ -11,7 +11,7 @@ use super::message::{Message, Role};
 const SHORTENED: usize = 600;
 /// With less room than this nothing of an exchange is worth keeping.
 const LEAST: usize = 60;
-/// What stands between exchanges.
+/// The separator between exchanges.
 const GAP: &str = "\n\n";
 
 /// Puts messages into at most `budget` characters of plain text, oldest first.
@@ -48,7 +48,7 @@ fn exchanges(messages: &[Message]) -> Vec<Range<usize>> {
     starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
 }
 
-/// Gives an exchange with all its steps, if it fits.
+/// Returns an exchange with all its steps, if it fits.
 fn whole(messages: &[Message], space: usize) -> Option<String> {
     let mut out = String::new();
     for message in messages {
@@ -70,7 +70,7 @@ fn whole(messages: &[Message], space: usize) -> Option<String> {
     Some(out)
 }
 
-/// Gives what was asked and what was answered last, each without its middle if need be; nothing, if it is not worth it.
+/// Returns what was asked and what was answered last, each without its middle if need be; nothing, if it is not worth it.
 fn shortened(messages: &[Message], space: usize) -> Option<String> {
     let question = messages.first().filter(|message| message.role == Role::User);
     let question = question.and_then(|message| message.content.as_deref()).unwrap_or_default();
@@ -120,12 +120,12 @@ fn without_middle(text: &str, space: usize) -> String {
     }
 }
 
-/// The beginning of a text, at most so many characters.
+/// The beginning of a text, at most this many characters.
 fn cut(text: &str, characters: usize) -> &str {
     text.get(..boundary(text, characters)).unwrap_or(text)
 }
 
-/// The end of a text, without so many characters at its beginning.
+/// The end of a text, without this many characters at its beginning.
 fn after(text: &str, characters: usize) -> &str {
     text.get(boundary(text, characters)..).unwrap_or_default()
 }

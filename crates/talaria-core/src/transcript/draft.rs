@@ -1,4 +1,4 @@
-//! A message that may still grow: paragraphs and thinking are added until somebody else speaks.
+//! A message that may still grow: paragraphs and thinking are added until someone else speaks.
 
 use super::message::{Message, Role, Source};
 

@@ -1,18 +1,18 @@
 //! Which messages of the user's are the caller's own, come back.
 //!
-//! Codex reports every input as an item, whoever sent it. What the caller sent itself it has recorded already. 0.166
-//! echoes the id that the client gave; 0.130 does not, so there the text decides, each input once.
+//! Codex reports every input as an item, from any sender. What the caller sent itself it has recorded already. 0.166
+//! echoes the client's id; 0.130 does not, so there the text decides, each input once.
 
 use crate::input::InputPart;
 
 /// An input that the caller sent and has recorded itself.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct SentInput {
     client_id: Option<String>,
     text: String,
 }
 
-impl Sent {
+impl SentInput {
     /// Notes an input as it was sent; the id is the `clientUserMessageId` that went with it.
     pub fn new(client_id: Option<String>, input: &[InputPart]) -> Self {
         let texts = input.iter().filter_map(|part| match part {
@@ -37,14 +37,14 @@ pub fn has_same_words(one: &str, other: &str) -> bool {
 /// The inputs that may come back.
 #[derive(Debug, Default)]
 pub(super) struct Echoes {
-    waiting: Vec<Sent>,
+    waiting: Vec<SentInput>,
     /// Ids that have come back; they are the client's own and used once.
     heard: Vec<String>,
 }
 
 impl Echoes {
     /// Expects an input to come back.
-    pub(super) fn expect(&mut self, sent: Sent) {
+    pub(super) fn expect(&mut self, sent: SentInput) {
         self.waiting.push(sent);
     }
 
@@ -68,14 +68,14 @@ impl Echoes {
 mod tests {
     use super::*;
 
-    fn sent(client_id: Option<&str>, texts: &[&str]) -> Sent {
+    fn sent(client_id: Option<&str>, texts: &[&str]) -> SentInput {
         let part = |text: &&str| InputPart::Text { text: (*text).to_owned() };
         let image = InputPart::LocalImage { path: "/a.png".to_owned() };
         let input: Vec<InputPart> = texts.iter().map(part).chain([image]).collect();
-        Sent::new(client_id.map(str::to_owned), &input)
+        SentInput::new(client_id.map(str::to_owned), &input)
     }
 
-    fn echoes(all: impl IntoIterator<Item = Sent>) -> Echoes {
+    fn echoes(all: impl IntoIterator<Item = SentInput>) -> Echoes {
         let mut echoes = Echoes::default();
         all.into_iter().for_each(|sent| echoes.expect(sent));
         echoes

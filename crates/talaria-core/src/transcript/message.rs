@@ -26,7 +26,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// The items it came from. Within a turn no two messages of the same role have a source in common; a message
-    /// without one was said by no item: how the turn ended, or that nobody spoke.
+    /// without one was said by no item: how the turn ended, or that no one spoke.
     #[serde(skip)]
     pub sources: Vec<Source>,
 }

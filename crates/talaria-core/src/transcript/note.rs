@@ -1,6 +1,6 @@
 //! Steps that are no calls of tools, in words: what an assistant would note down about them.
 //!
-//! Each kind has its own form, in brackets, so that nobody takes it for something the model said. Nothing here is made
+//! Each kind has its own form, in brackets, so that no one takes it for something the model said. Nothing here is made
 //! to look like a call.
 
 use super::call::tool_text;
@@ -16,7 +16,7 @@ pub(super) const NO_REPLY: &str = "[no reply before the next message]";
 /// Said for the assistant where a turn ended well without a word.
 pub(super) const NO_ANSWER: &str = "[the turn ended without an answer]";
 
-/// Gives the note for a step; `None` for messages, thinking and calls of tools.
+/// Returns the note for a step; `None` for messages, thinking and calls of tools.
 pub(super) fn note(body: &ItemBody, limit: usize) -> Option<String> {
     Some(match body {
         ItemBody::Plan { text } => format!("[plan]\n{text}"),
@@ -73,12 +73,12 @@ pub fn failed_call(tool: &str, error: &str) -> String {
     }
 }
 
-/// The note for what Talaria told the model.
+/// The note for what Talaria sent the model.
 pub(super) fn told_model(text: &str) -> String {
     format!("[Talaria told the model]\n{text}")
 }
 
-/// Gives the note for the end of a turn; `None` when it went well.
+/// Returns the note for the end of a turn; `None` when it went well.
 pub(super) fn ending(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Completed => None,

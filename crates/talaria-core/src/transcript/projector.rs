@@ -7,9 +7,9 @@
 //! - neither the user nor the assistant speaks twice in a row.
 //!
 //! Therefore what the assistant says is held back until it is known whether a call follows, which then belongs to the
-//! same message. A call that began before that was said stands before it, also when its end is reported late: 0.130
+//! same message. A call that began before that was said comes before it, also when its end is reported late: 0.130
 //! reports the end of a command regularly after the answer. Only completed items make messages; pieces of text never
-//! reach this. No clock, no ids of our own: the same items give the same bytes. Called by the session beside the turn
+//! reach this. No clock, no ids of our own: the same items make the same bytes. Called by the session beside the turn
 //! machine, or with the items of a thread that was read back.
 
 use std::collections::{HashSet, VecDeque};
@@ -17,22 +17,22 @@ use std::mem;
 
 use super::call::{self, ABANDONED, IN_BACKGROUND};
 use super::draft::{Draft, join};
-use super::echo::{Echoes, Sent};
+use super::echo::{Echoes, SentInput};
 use super::message::{Message, Role, Source, ToolCall};
 use super::note;
 use crate::event::Abandonment;
 use crate::ids::ItemId;
-use crate::item::{Attachment, Author, Item, ItemBody, Question};
+use crate::item::{Attachment, Author, Item, ItemBody, MessageQuestion};
 use crate::outcome::Outcome;
 
 /// How much of a step is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ProjectionLimits {
     /// Bytes of what a command or another tool said; the rest is counted.
     pub output: usize,
 }
 
-impl Default for Limits {
+impl Default for ProjectionLimits {
     fn default() -> Self {
         Self { output: 10 * 1024 }
     }
@@ -41,7 +41,7 @@ impl Default for Limits {
 /// Makes the messages of one turn.
 #[derive(Debug)]
 pub struct Projector {
-    limits: Limits,
+    limits: ProjectionLimits,
     echoes: Echoes,
     /// Items that have ended.
     ended: HashSet<Source>,
@@ -51,11 +51,11 @@ pub struct Projector {
     background: HashSet<ItemId>,
     /// Counts items that began or ended.
     now: u64,
-    /// Who spoke last; nobody in this turn, if `None`.
+    /// Who spoke last; no one in this turn, if `None`.
     last: Option<Role>,
-    /// What the user says, until somebody else speaks.
+    /// What the user says, until someone else speaks.
     heard: Option<Draft>,
-    /// What the assistant says, until somebody else speaks or a tool is called.
+    /// What the assistant says, until someone else speaks or a tool is called.
     said: Option<Draft>,
     /// Thinking that belongs to what the assistant does next.
     thought: Draft,
@@ -73,7 +73,7 @@ struct OpenCall {
 
 impl Projector {
     /// Begins a turn.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: ProjectionLimits) -> Self {
         Self {
             limits,
             echoes: Echoes::default(),
@@ -92,9 +92,9 @@ impl Projector {
     }
 
     /// Notes an input that the caller records as a message of its own: the one that opens the turn, and further ones if
-    /// the caller records them too. Drain then, and put the caller's message behind what came out. An input that is not
+    /// the caller records them too. Drain then, and put the caller's message after what came out. An input that is not
     /// noted becomes a message at the place where Codex reports it.
-    pub fn sent(&mut self, input: Sent) {
+    pub fn sent(&mut self, input: SentInput) {
         self.echoes.expect(input);
         if self.is_finished {
             return;
@@ -107,7 +107,7 @@ impl Projector {
         self.last = Some(Role::User);
     }
 
-    /// Takes an item that began. It makes no message; but a call that never ends is told at the end of the turn.
+    /// Takes an item that began. It makes no message; but a call that never ends is reported at the end of the turn.
     pub fn begin(&mut self, item: &Item) {
         self.now += 1;
         let Some(call) = call::call(&item.id, &item.body) else { return };
@@ -165,7 +165,7 @@ impl Projector {
         self.background.insert(item.clone());
     }
 
-    /// Ends the turn. What is open is told as abandoned, and the last word is the assistant's.
+    /// Ends the turn. What is open is reported as abandoned, and the last word is the assistant's.
     pub fn finish(&mut self, outcome: &Outcome) {
         if mem::replace(&mut self.is_finished, true) {
             return;
@@ -186,7 +186,7 @@ impl Projector {
         self.flush_said();
     }
 
-    /// Gives the next message that nothing can change any more.
+    /// Returns the next message that nothing can change any more.
     pub fn poll(&mut self) -> Option<Message> {
         self.messages.pop_front()
     }
@@ -216,14 +216,14 @@ impl Projector {
         }
     }
 
-    fn answer(&mut self, source: Source, text: &str, questions: &[Question]) {
+    fn answer(&mut self, source: Source, text: &str, questions: &[MessageQuestion]) {
         let is_repeated = self.said.as_ref().is_some_and(|said| said.is_review(text));
         let mut source = Some(source);
         if !is_repeated && !text.trim().is_empty() {
             self.say(source.take(), text);
         }
         for question in questions {
-            self.say(source.take(), &asked(question));
+            self.say(source.take(), &question_text(question));
         }
         if let (Some(source), Some(said)) = (source, &mut self.said) {
             said.sources.push(source);
@@ -238,7 +238,7 @@ impl Projector {
         self.said = Some(said);
     }
 
-    /// When the call began: now, if its beginning was not told.
+    /// When the call began: now, if its beginning was not reported.
     fn close(&mut self, source: &Source) -> u64 {
         match self.open.iter().position(|open| open.source == *source) {
             Some(index) => self.open.remove(index).begun,
@@ -295,7 +295,7 @@ impl Projector {
 }
 
 /// What came of a call whose end was reported after its turn: it replaces what was kept at the end of the turn.
-pub fn late_result(item: &Item, limits: Limits) -> Option<Message> {
+pub fn late_result(item: &Item, limits: ProjectionLimits) -> Option<Message> {
     let call = call::call(&item.id, &item.body)?;
     let result = call::result(&item.body, limits.output);
     Some(Message { sources: vec![source(item)], ..Message::tool(call.id, result) })
@@ -327,7 +327,7 @@ fn spoken(text: &str, attachments: &[Attachment]) -> String {
     out
 }
 
-fn asked(question: &Question) -> String {
+fn question_text(question: &MessageQuestion) -> String {
     match question.options.as_slice() {
         [] => format!("[asks: {}]", question.title),
         options => format!("[asks: {} ({})]", question.title, options.join(" / ")),

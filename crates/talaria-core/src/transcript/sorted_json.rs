@@ -1,5 +1,5 @@
-//! JSON text with the keys of every object in order and no space between its parts. The same arguments then give the
-//! same bytes, whoever wrote them.
+//! JSON text with the keys of every object in order and no space between its parts. The same arguments then make the
+//! same bytes, from any writer.
 //!
 //! It works on text, so that numbers and strings stay exactly as they came. One pass, also for hostile input: what is
 //! nested deeper than `DEEPEST` is left in its own order.
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         rest.get(skipped).copied()
     }
 
-    /// Passes a sign between two parts, if it stands here.
+    /// Passes a sign between two parts, if it is here.
     fn skip(&mut self, sign: u8) -> Option<()> {
         if self.peek()? == sign {
             self.at += 1;

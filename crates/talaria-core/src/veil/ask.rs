@@ -1,7 +1,7 @@
 //! The texts of a question. What is masked is seen as its kind and length; the answer goes to the question as it was.
 
 use super::{cover_changes, each, maybe, text};
-use crate::request::{Ask, FieldKind, PathAccess, Permissions, Place, Wish};
+use crate::request::{Ask, FieldKind, PathAccess, PermissionPlace, Permissions, Wish};
 
 pub(super) fn cover(ask: &mut Ask) {
     match ask {
@@ -33,6 +33,10 @@ pub(super) fn cover(ask: &mut Ask) {
             cover_permissions(permissions);
         }
         Ask::TaskPower { permissions, .. } => cover_permissions(permissions),
+        Ask::WebPage { site, url, .. } => {
+            text(site);
+            text(url);
+        }
         Ask::Input { questions, .. } => {
             for question in questions {
                 text(&mut question.header);
@@ -64,7 +68,9 @@ pub(super) fn cover(ask: &mut Ask) {
 fn cover_permissions(permissions: &mut Permissions) {
     for PathAccess { access: _, place } in &mut permissions.files {
         match place {
-            Place::Path(words) | Place::Pattern(words) | Place::Special(words) => text(words),
+            PermissionPlace::Path(words)
+            | PermissionPlace::Pattern(words)
+            | PermissionPlace::Special(words) => text(words),
         }
     }
     each(&mut permissions.unknown);

@@ -17,12 +17,13 @@ use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
-    Question, SearchAction, Status, ToolResult,
+    MessageQuestion, SearchAction, Status, ToolResult,
 };
 use crate::next_step::NextStep;
 use crate::outcome::{FailureCode, Outcome, Report};
 use crate::request::{
-    Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, Permissions, Place, Wish,
+    Ask, Decision, Field, FieldKind, FileAccess, Form, FormOption, PathAccess, PermissionPlace, Permissions,
+    Wish,
 };
 use crate::request::{Question as Asked, QuestionOption, Who};
 
@@ -156,7 +157,11 @@ fn queued() -> QueuedInput {
 }
 
 fn permissions() -> Permissions {
-    let places = [Place::Path(words()), Place::Pattern(words()), Place::Special(words())];
+    let places = [
+        PermissionPlace::Path(words()),
+        PermissionPlace::Pattern(words()),
+        PermissionPlace::Special(words()),
+    ];
     let files = places.map(|place| PathAccess { access: FileAccess::Write, place }).into();
     Permissions { network: true, files, unknown: vec![words()] }
 }
@@ -283,7 +288,7 @@ samples!(steps -> ItemBody {
     }],
     ItemBody::HookPrompt { .. } => [ItemBody::HookPrompt { text: words() }],
     ItemBody::AgentMessage { .. } => [ItemBody::AgentMessage {
-        text: words(), phase: some(), questions: vec![Question { title: words(), options: vec![words()] }],
+        text: words(), phase: some(), questions: vec![MessageQuestion { title: words(), options: vec![words()] }],
     }],
     ItemBody::Reasoning { .. } => [ItemBody::Reasoning { summary: vec![words()], content: vec![words()] }],
     ItemBody::Plan { .. } => [ItemBody::Plan { text: words() }],
@@ -349,6 +354,7 @@ samples!(asks -> Ask {
     Ask::TaskPower { .. } => [Ask::TaskPower {
         task: words(), model: words(), cwd: words(), permissions: permissions(),
     }],
+    Ask::WebPage { .. } => [Ask::WebPage { thread: thread(), item: step(), site: words(), url: words() }],
     Ask::Input { .. } => [Ask::Input {
         thread: thread(), item: Some(step()), blocking: None,
         questions: vec![Asked {

@@ -1,8 +1,8 @@
-//! Writes down what happens in a turn, then shows it. Event log and rows change in one transaction, and nobody sees what
+//! Records what happens in a turn, then shows it. Event log and rows change in one transaction, and no one sees what
 //! is not on the disk.
 //!
 //! The session calls it for every event and, before anything with consequences outside, `keep`. A disk that is full or
-//! busy is waited for: a turn whose steps cannot be written down must not go on. Only pieces of text may be lost.
+//! busy is waited for: a turn whose steps cannot be recorded must not continue. Only pieces of text may be lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,17 +11,20 @@ use talaria_codex_proto::turn::{Opened, Record};
 use talaria_core::background::BackgroundEnd;
 use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
-use talaria_core::ids::{SessionId, ThreadId, TicketId};
+use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
+use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
+use talaria_core::tool::{ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, SessionPatch, Store, StoreError, TurnRow,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, SessionPatch, SessionRow, Store,
+    StoreError, ToolCallKey, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::engine::journal::feed::{Feed, Line};
+use crate::engine::journal::feed::{EventLine, Feed};
 use crate::engine::journal::pending::Pending;
 use crate::engine::lifecycle::trouble::Troubles;
 use crate::engine::outbox::notices;
@@ -30,6 +33,7 @@ use crate::engine::run::input;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::Place;
 use crate::engine::tasks::worktrees::Kept;
+use crate::engine::tools::ledger;
 use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
 use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
@@ -55,7 +59,7 @@ pub(crate) struct Shelf {
     pub(crate) seal: Seal,
     pub(crate) permits: Permits,
     pub(crate) troubles: Troubles,
-    /// Something new is owed to somebody.
+    /// A new notification is pending.
     pub(crate) nudge: Arc<Notify>,
     /// Something that is owed was tried, or needs no further attempt.
     pub(crate) tried: Arc<Notify>,
@@ -67,7 +71,7 @@ pub(crate) struct Shelf {
 pub(crate) struct Card {
     pub(crate) id: String,
     pub(crate) owner: String,
-    /// Whom to tell.
+    /// Whom to notify.
     pub(crate) notify: Vec<String>,
     /// Its own worktree, if it has one.
     pub(crate) worktree: Option<Kept>,
@@ -89,7 +93,7 @@ pub(crate) struct Journal {
     /// Our own id for its input, by which the permit to write it is named.
     client_id: String,
     permit: Option<SendPermit>,
-    /// The task that the session is; what happens to a task is owed to whoever started it.
+    /// The task that the session is; its owner is notified of what happens to it.
     task: Option<Card>,
     /// Its place among those that work.
     place: Option<Place>,
@@ -97,19 +101,24 @@ pub(crate) struct Journal {
     asking: Vec<TicketId>,
     /// Names the host that the turn is on.
     host: Option<String>,
-    /// The thread, until it is written down: one without an accepted turn cannot be resumed.
+    /// The thread, until it is recorded: one without an accepted turn cannot be resumed.
     started: Option<Started>,
     pending: Pending,
     changes: Vec<Change>,
     /// The points of a turn that the next commit passes, for tests that stop there.
     points: Vec<&'static str>,
     opened: Option<Opened>,
-    /// Requests that were written down before this turn was taken up.
+    /// Requests that were recorded before this turn was resumed.
     known: Vec<TicketId>,
     /// Messages that came from no item.
     unnamed: usize,
-    /// What waits behind this one.
+    /// What is queued after this turn.
     waiting: Vec<QueuedInput>,
+    /// The runtime's name for the turn, once it has one.
+    turn: Option<TurnId>,
+    /// Which tools the thread was started with, and a thread that starts now.
+    contract: i64,
+    new_contract: i64,
     broken: bool,
 }
 
@@ -140,11 +149,14 @@ impl Journal {
             known: Vec::new(),
             unnamed: 0,
             waiting: Vec::new(),
+            turn: turn.codex_turn.clone(),
+            contract: contract::NO_TOOLS,
+            new_contract: contract::NO_TOOLS,
             broken: false,
         }
     }
 
-    /// Says what was written down behind this turn before it began.
+    /// Reports what was queued after this turn before it began.
     pub(crate) fn follow_up(&mut self, waiting: Vec<QueuedInput>) {
         self.waiting = waiting;
     }
@@ -171,9 +183,38 @@ impl Journal {
         self.started = Some(started.clone());
     }
 
-    /// Tells model and effort if the conversation that was taken up has others than those that were written down: Codex
-    /// took a choice that nobody heard of.
-    pub(crate) fn confirm(&mut self, row: &talaria_store::SessionRow, started: &Started) {
+    /// Records which tools the thread has, and says once if it lacks some. `fresh` is the contract of a thread that was just
+    /// started; `offered` are the tools of one that starts now.
+    pub(crate) fn tools(&mut self, row: &SessionRow, fresh: Option<i64>, offered: &[&str]) {
+        self.contract = fresh.or(row.contract).unwrap_or(contract::NO_TOOLS);
+        self.new_contract = contract::of_new_thread(offered);
+        if fresh.is_some() {
+            self.keep_contract();
+        } else if !row.contract_said
+            && let Some(message) = contract::lack_notice(row.contract, offered)
+        {
+            self.event(Event::Warning { message });
+            let patch = SessionPatch { contract_said: Some(true), ..SessionPatch::default() };
+            self.changes.push(Change::Session(patch));
+        }
+    }
+
+    fn keep_contract(&mut self) {
+        let patch = SessionPatch { contract: Some(self.contract), ..SessionPatch::default() };
+        self.changes.push(Change::Session(patch));
+    }
+
+    /// A step of this thread that is a call of our tools ended: the runtime has its result.
+    fn delivered(&mut self, call: &ItemId) {
+        if let (Some(started), Some(turn)) = (&self.started, &self.turn) {
+            let (thread, turn, call) = (started.thread.clone(), turn.clone(), call.clone());
+            self.changes.push(Change::ToolDelivered(ToolCallKey { thread, turn, call }));
+        }
+    }
+
+    /// Reports model and effort if the resumed conversation has others than those that were recorded: Codex
+    /// took a choice whose answer was lost.
+    pub(crate) fn confirm(&mut self, row: &SessionRow, started: &Started) {
         let known: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
         let is_known =
             |known: Started| (known.model, known.effort) == (started.model.clone(), started.effort.clone());
@@ -189,7 +230,7 @@ impl Journal {
         self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
     }
 
-    /// Nothing can be written down any more.
+    /// Nothing can be recorded any more.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
@@ -203,7 +244,7 @@ impl Journal {
         }));
     }
 
-    /// Writes until it is written: without a record nothing goes on.
+    /// Writes until it is written: without a record nothing continues.
     async fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
         let mut retries = 0;
         let appended = loop {
@@ -231,7 +272,7 @@ impl Journal {
         }
         for (seq, event) in (appended.first_seq..).zip(&batch.events) {
             let json = rows::line(&self.session, seq, batch.at, event.turn, &event.json);
-            self.feed.publish(Line { seq, json: Arc::from(json) });
+            self.feed.publish(EventLine { seq, json: Arc::from(json) });
         }
         Ok(())
     }
@@ -279,9 +320,16 @@ impl Watcher for Journal {
             Event::BackgroundEnded { id, .. } => {
                 self.changes.push(self.shelf.background.remove(&self.session, id));
             }
-            Event::ItemCompleted { .. } => self.points.push("item"),
+            Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
+            Event::ItemCompleted { item } => {
+                self.points.push("item");
+                if matches!(item.body, ItemBody::ClientTool { .. }) {
+                    self.delivered(&item.id);
+                }
+            }
             Event::Outcome(report) => {
                 self.points.push("outcome");
+                self.changes.push(Change::ToolsClosed(self.ordinal));
                 self.shelf.permits.withdraw(&self.client_id);
                 if !matches!(report.outcome, Outcome::Completed) {
                     self.take_back();
@@ -316,7 +364,17 @@ impl Watcher for Journal {
         self.event(news.event);
     }
 
+    fn offered(&mut self, call: &ToolInvocation) {
+        self.points.push("tool-offered");
+        let row = ledger::offered(&self.shelf.seal, self.ordinal, self.contract, call);
+        self.changes.push(Change::ToolOffered(row));
+    }
+
     fn moved(&mut self, host: Option<String>, started: &Started) {
+        if self.started.as_ref().is_some_and(|before| before.thread != started.thread) {
+            self.contract = self.new_contract;
+            self.keep_contract();
+        }
         self.on(host, started);
         self.changes.push(Change::Session(SessionPatch {
             host: self.host.clone(),

@@ -1,5 +1,5 @@
 //! How an engine begins and ends: `recovery` opens a home and continues what the last engine left, `copies` finds out whether
-//! the home is a copy, `host_register` writes down hosts, `leftovers` finds what a killed engine left, `ending` and `rest` stop
+//! the home is a copy, `host_register` records hosts, `leftovers` finds what a killed engine left, `ending` and `rest` stop
 //! it. `retention` removes what is old, `imports` admits importers, `trouble` collects what cannot be written.
 
 pub(crate) mod copies;

@@ -3,14 +3,14 @@
 pub(crate) mod views;
 
 use talaria_core::api::{
-    HostInfo, Problem, SearchHit, SessionDetail, SessionInfo, SessionQuery, Status, StoredMessage,
+    EngineStatus, HostInfo, Problem, SearchHit, SessionDetail, SessionInfo, SessionQuery, StoredMessage,
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_store::{Cursor, MessageRow, SessionFilter, SessionRow, SessionState};
 
 use crate::engine::Engine;
-use crate::engine::Line;
+use crate::engine::EventLine;
 use crate::engine::access::caller::Needs;
 use crate::engine::journal::follow;
 
@@ -27,7 +27,7 @@ fn open_note(home: &str, mode: u32) -> String {
 
 impl Engine {
     /// Everything that runs or waits.
-    pub async fn status(&self) -> Result<Status, Problem> {
+    pub async fn status(&self) -> Result<EngineStatus, Problem> {
         self.require(Needs::SeeAll, "status", "look at everything").await?;
         let store = &self.inner.shelf.store;
         let hosts = self.inner.hosts.snapshot().await;
@@ -47,7 +47,7 @@ impl Engine {
             .iter()
             .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
         let now = views::time(talaria_home::clock::now_ms());
-        Ok(Status {
+        Ok(EngineStatus {
             engine: self.info(),
             turns: turns.collect(),
             background: self.background().await?,
@@ -123,7 +123,7 @@ impl Engine {
         })
     }
 
-    /// What was said and done, in order, behind the event with this number. Messages of one event are never divided.
+    /// What was said and done, in order, after the event with this number. Messages of one event are never divided.
     pub async fn messages(&self, id: &str, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Problem> {
         let session = self.find(id).await?;
         let behind = MessageRow {
@@ -151,8 +151,8 @@ impl Engine {
         Ok(page.iter().filter_map(stored).collect())
     }
 
-    /// Events, in order, behind the one with this number.
-    pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Line>, Problem> {
+    /// Events, in order, after the one with this number.
+    pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<EventLine>, Problem> {
         let session = self.find(id).await?;
         let page = follow::page(&self.inner.shelf.store, &session.id, after, limited(limit)).await;
         page.map_err(|error| views::problem(&error))

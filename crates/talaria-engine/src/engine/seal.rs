@@ -1,7 +1,7 @@
 //! Keeps what must survive until it is sent (prompts, answers) unreadable on disk.
 //!
 //! XChaCha20-Poly1305 with a key of 32 bytes in the home, readable by its owner alone. This protects backups and copies
-//! of the database, not against somebody who can read the home. What was sealed is erased once it was sent.
+//! of the database, not against someone who can read the home. What was sealed is erased once it was sent.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -65,7 +65,7 @@ impl Seal {
         String::from_utf8(text).ok()
     }
 
-    /// Stands for a digest of something secret, and is told and exported: without the key of the home nobody can find
+    /// A digest of something secret that may be shown and exported: without the key of the home no one can find
     /// out by trying which text the digest is of.
     pub(crate) fn mark(&self, digest: &str) -> String {
         hex::encode(Sha256::new().chain_update(self.marking).chain_update(digest).finalize())

@@ -1,5 +1,5 @@
-//! Tasks: how one is started, given its next turn, listed and shown. A task is a session; what it is beyond one stands
-//! in its own row, and how it stands follows from its turns and requests.
+//! Tasks: starting, continuing, listing and showing them. A task is a session; what it has beyond one is
+//! in its own row, and its status follows from its turns and requests.
 
 pub(crate) mod power;
 pub(crate) mod queue;
@@ -44,7 +44,7 @@ const STEPS: [&str; 5] =
     ["item_started", "item_completed", "item_abandoned", "request_opened", "request_closed"];
 
 impl Engine {
-    /// Writes down a new task, and runs it when there is a place.
+    /// Records a new task, and runs it when there is a place.
     pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
         let _caller = self.inner.enter()?;
         admission::check(&new)?;
@@ -74,7 +74,7 @@ impl Engine {
             (Ok(started), _) => started,
             (Err(problem), None) => return Err(problem),
             (Err(problem), Some(made)) => {
-                // Nobody has worked there: nothing is lost.
+                // No one has worked there: nothing is lost.
                 if let Err(error) = made.discard(Force::KeepWork).await {
                     tracing::warn!("the worktree {} is left: {error}", made.worktree.display());
                 }
@@ -141,7 +141,7 @@ impl Engine {
             .await
     }
 
-    /// Gives a task its next turn; while one runs, it waits.
+    /// Starts the next turn of a task; while one runs, it waits.
     pub async fn send(&self, id: &str, turn: NewTurn) -> Result<TaskSent, Problem> {
         admission::check_turn(&turn)?;
         let session = self.find(id).await?;
@@ -150,7 +150,7 @@ impl Engine {
             let message = format!("this task was taken over from {origin}: its conversation is not here");
             return Err(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"));
         }
-        if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot go on")) {
+        if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot continue")) {
             return Err(problem);
         }
         let limit = self.inner.limit_of(&turn);
@@ -220,7 +220,7 @@ impl Engine {
     async fn show(&self, session: &SessionRow, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
         let store = &self.inner.shelf.store;
         let read = async {
-            // Before the turn: whoever follows what comes after the last of them must not miss how the turn ended.
+            // Before the turn: a client that follows what comes after the last of them must not miss how the turn ended.
             let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
             let turns = store.last_turns(&session.id, None, u32::MAX).await?;
             let turn = turns.iter().find(|turn| turn.settled_at.is_none()).or(turns.last()).cloned();
@@ -289,7 +289,7 @@ impl Engine {
             ahead,
             worktree,
             notices: notices.iter().map(|owed| self.notice_info(owed, &alias)).collect(),
-            events: events.iter().filter_map(told).collect(),
+            events: events.iter().filter_map(task_event).collect(),
             origin: row.origin,
             session: session.id.clone(),
             id: alias,
@@ -305,7 +305,7 @@ fn owner(text: &str) -> Principal {
     text.parse().unwrap_or_else(|_| Principal::person(text))
 }
 
-fn told(event: &talaria_store::EventRow) -> Option<TaskEvent> {
-    let text = views::told(&serde_json::from_str(&event.json).ok()?)?;
+fn task_event(event: &talaria_store::EventRow) -> Option<TaskEvent> {
+    let text = views::summarise(&serde_json::from_str(&event.json).ok()?)?;
     Some(TaskEvent { seq: event.seq, at: views::time(event.at), kind: event.kind.clone(), text })
 }

@@ -1,39 +1,73 @@
 //! The tools that Talaria brings into a turn: which there are, which of them a new thread is offered, and what runs a call.
 //!
-//! Nothing here knows a runtime: `talaria_core::tool` is what comes in and goes out. A call always has an outcome: an unknown
-//! tool, one that is switched off and one that takes too long fail with the reason. To add a tool: an arm of `EngineTool`
-//! and a file beside `recall`. Called by the opening of conversations and by their turns.
+//! Nothing here knows a runtime: `talaria_core::tool` is what comes in and goes out. Every call goes through the `ledger`, which
+//! runs it at most once. A call always has an outcome: an unknown tool, one that is switched off and one that takes too long
+//! fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
+//! conversations and by their turns.
 
+pub(crate) mod ledger;
+mod memory;
 mod recall;
+mod web;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
 
 use talaria_codex::conversation::ToolRunner;
-use talaria_core::config::{Config, Problem};
+use talaria_core::config::{Config, ConfigProblem};
 use talaria_core::ids::SessionId;
-use talaria_core::tool::{ToolInvocation, ToolOutcome, ToolSpec};
+use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome, ToolSpec};
 use talaria_home::home::HomeError;
 
 use crate::engine::Inner;
+use ledger::{LedgerCall, LedgerGround, ToolReturn};
+pub(crate) use web::WebReader;
+
+/// How long a call of a tool may take that this version does not have: only its refusal is recorded.
+const REFUSAL: Duration = Duration::from_secs(1);
 
 /// A tool of the engine. Its name is answered for ever: a thread keeps the tools that it was started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EngineTool {
     Recall,
+    Memory,
+    Web,
 }
 
 impl EngineTool {
-    const ALL: [Self; 1] = [Self::Recall];
+    const ALL: [Self; 3] = [Self::Recall, Self::Memory, Self::Web];
 
     fn spec(self) -> ToolSpec {
         match self {
             Self::Recall => recall::spec(),
+            Self::Memory => memory::spec(),
+            Self::Web => web::spec(),
         }
     }
 
     fn is_on(self, config: &Config) -> bool {
         match self {
             Self::Recall => config.tools.recall.unwrap_or(true),
+            Self::Memory => config.tools.memory.unwrap_or(true),
+            Self::Web => config.tools.web.unwrap_or(true),
+        }
+    }
+
+    /// What a call with these arguments does. A call that only reads may run again after a crash, and sub-agents may make it.
+    fn effect(self, arguments: &Value) -> ToolEffect {
+        match self {
+            Self::Recall | Self::Web => ToolEffect::Reads,
+            Self::Memory => memory::effect(arguments),
+        }
+    }
+
+    /// How a model finds out whether a call took effect whose outcome is not known.
+    fn check(self) -> &'static str {
+        match self {
+            Self::Recall | Self::Web => "It only reads: call it again.",
+            Self::Memory => "Read the memory (op read) before you save this again.",
         }
     }
 
@@ -55,28 +89,44 @@ impl Inner {
         let (engine, session) = (Arc::clone(self), session.clone());
         ToolRunner::new(move |call| {
             let (engine, session) = (Arc::clone(&engine), session.clone());
-            Box::pin(async move { engine.run_tool(&session, call).await })
+            Box::pin(async move { engine.answer_tool(&session, call).await })
         })
     }
 
-    async fn run_tool(&self, session: &SessionId, call: ToolInvocation) -> ToolOutcome {
-        let Some((tool, spec)) = EngineTool::named(&call.tool) else {
-            return ToolOutcome::failed(&format!("Talaria has no tool {}", call.tool));
+    /// Answers a call by the ledger.
+    async fn answer_tool(self: &Arc<Self>, session: &SessionId, call: ToolInvocation) -> ToolOutcome {
+        let found = EngineTool::named(&call.tool);
+        let asked = LedgerCall {
+            session: session.clone(),
+            effect: found.as_ref().map_or(ToolEffect::Reads, |(tool, _)| tool.effect(&call.arguments)),
+            limit: found.as_ref().map_or(REFUSAL, |(_, spec)| spec.limit),
+            check: found.as_ref().map_or("", |(tool, _)| tool.check()),
+            call: call.clone(),
         };
-        let config = match permitted(tool, self.home.load_config()) {
-            Ok(config) => config,
-            Err(why) => return ToolOutcome::failed(&format!("{}: {why}", spec.name)),
-        };
-        let work = match tool {
-            EngineTool::Recall => self.recall(session, &call.arguments, config.recall.scope),
-        };
-        match tokio::time::timeout(spec.limit, work).await {
-            Ok(Ok(text)) => ToolOutcome::done(&text),
-            Ok(Err(why)) => ToolOutcome::failed(&format!("{}: {why}", spec.name)),
-            Err(_) => {
-                let limit = spec.limit.as_secs();
-                ToolOutcome::failed(&format!("{}: no result within {limit} s", spec.name))
-            }
+        let ground = LedgerGround { shelf: &self.shelf, tasks: &self.tasks, ended: self.ended.subscribe() };
+        let (engine, session) = (Arc::clone(self), session.clone());
+        let tool = found.map(|(tool, _)| tool);
+        self.calls
+            .answer(ground, asked, move || async move { engine.run_tool(&session, tool, call).await })
+            .await
+    }
+
+    async fn run_tool(
+        self: &Arc<Self>,
+        session: &SessionId,
+        tool: Option<EngineTool>,
+        call: ToolInvocation,
+    ) -> ToolReturn {
+        let tool = tool.ok_or("Talaria has no such tool")?;
+        if !call.caller.rights().permit(tool.effect(&call.arguments)) {
+            return Err("a sub-agent may only read; nothing was changed. The main conversation can do this"
+                .to_owned());
+        }
+        let config = permitted(tool, self.home.load_config())?;
+        match tool {
+            EngineTool::Recall => self.recall(session, &call.arguments, config.recall.scope).await,
+            EngineTool::Memory => self.use_memory(session, &call, &config).await,
+            EngineTool::Web => self.read_web(session, &call, &config.web).await,
         }
     }
 }
@@ -84,11 +134,12 @@ impl Inner {
 /// May the tool run, as the configuration is now? One whose keys for tools cannot be read permits nothing.
 fn permitted(
     tool: EngineTool,
-    read: Result<(Config, Vec<Problem>), HomeError>,
+    read: Result<(Config, Vec<ConfigProblem>), HomeError>,
 ) -> Result<Config, &'static str> {
-    let is_in_doubt = |problem: &Problem| {
+    let is_in_doubt = |problem: &ConfigProblem| {
         let key = problem.key.as_deref();
-        problem.is_error() && key.is_none_or(|key| key.starts_with("tools") || key.starts_with("recall"))
+        let sections = ["tools", "recall", "memory", "web"];
+        problem.is_error() && key.is_none_or(|key| sections.iter().any(|section| key.starts_with(section)))
     };
     match read {
         Ok((config, problems)) if !problems.iter().any(is_in_doubt) => match tool.is_on(&config) {
@@ -106,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> Result<(Config, Vec<Problem>), HomeError> {
+    fn read(text: &str) -> Result<(Config, Vec<ConfigProblem>), HomeError> {
         match config::parse(text) {
             Ok(parsed) => Ok((parsed.config, parsed.problems)),
             Err(problem) => {
@@ -131,7 +182,7 @@ mod tests {
     fn the_tools_are_small_and_plain() {
         let specs = EngineTool::ALL.map(EngineTool::spec);
         let text: String = specs.iter().map(|spec| format!("{}{}", spec.description, spec.schema)).collect();
-        assert!(text.len() < 2000, "{} bytes", text.len());
+        assert!(text.len() < 6000, "{} bytes", text.len());
         for word in ["oneOf", "anyOf", "$ref", "minimum", "maximum", "pattern"] {
             assert!(!text.contains(word), "{word}");
         }

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use talaria_core::notice::{Kept, Next, RetryPolicy, Target};
+use talaria_core::notice::{Next, QueuedNotice, RetryPolicy, Target};
 
 use super::outbox::Owed;
 use super::{NotifyError, Parcel, Receipt, Senders};
@@ -26,8 +26,9 @@ pub(super) enum Fate {
 pub(super) async fn attempt(senders: &Senders, owed: &Owed) -> Result<Receipt, NotifyError> {
     let sending = async {
         let target: Target = owed.target.parse().map_err(|bad| NotifyError::permanent(format!("{bad}")))?;
-        let kept: Kept = serde_json::from_str(&owed.payload)
-            .map_err(|why| NotifyError::permanent(format!("what is owed cannot be read: {why}")))?;
+        let kept: QueuedNotice = serde_json::from_str(&owed.payload).map_err(|why| {
+            NotifyError::permanent(format!("the stored notification cannot be read: {why}"))
+        })?;
         let mut notice = kept.notice.covered();
         (notice.repeat, notice.attempt) = (owed.repeat, owed.attempts);
         let parcel = Parcel { id: owed.id.clone(), notice, tty: kept.tty.map(PathBuf::from) };

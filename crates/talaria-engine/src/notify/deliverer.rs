@@ -1,7 +1,7 @@
 //! The loop that delivers: claims what is due, sends it, keeps what became of it, and sleeps until something is due.
 //!
 //! Four attempts run at once, but never two to one target: a receiver that is slow or silent holds up what is meant for
-//! it and nobody else. What was claimed and cannot be sent soon goes back. When asked to stop it waits a moment for
+//! it and no one else. What was claimed and cannot be sent soon goes back. When asked to stop it waits a moment for
 //! attempts that are under way; one that does not end stays claimed, so that the next engine marks it as a possible
 //! repeat. The time of day only decides what is due: no jump of it sends anything twice.
 
@@ -20,15 +20,15 @@ use talaria_home::clock::{chance, now_ms};
 
 /// How many attempts run at once.
 const AT_ONCE: usize = 4;
-/// How many claimed entries wait behind one that is being sent to the same target.
+/// How many claimed entries wait for one that is being sent to the same target.
 const BEHIND: usize = 512;
-/// How long a claim holds: longer than everything that waits behind a target can take.
+/// How long a claim holds: longer than everything that waits for a target can take.
 const CLAIM: Duration = Duration::from_mins(10);
 /// How long an entry stays away that came although its target is busy.
 const AWAY: Duration = Duration::from_secs(30);
 /// The clock may jump, and an outbox may forget to nudge: it is looked at this often at least.
 const LOOK: Duration = Duration::from_mins(1);
-/// After how long it is looked again at an outbox that was in trouble, or that promised what it did not give.
+/// The pause before an outbox that failed, or that did not return what it promised, is read again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// What was owed, and how the attempt went.
@@ -47,13 +47,13 @@ pub struct Deliverer<O> {
     running: JoinSet<Ended>,
     /// What is being sent, by task: id and target.
     in_hand: HashMap<Id, (String, String)>,
-    /// What waits behind a target that is being sent to.
+    /// Entries that wait for a target that is being sent to.
     behind: VecDeque<Owed>,
 }
 
 /// What was left when a deliverer stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopped {
+pub struct DeliveryLeftovers {
     /// Attempts that did not end in time; they stay claimed.
     pub cut_off: usize,
     /// Claims that were given back.
@@ -73,8 +73,8 @@ impl<O: Outbox> Deliverer<O> {
         Self { outbox, senders: Box::new(senders), name: name.into(), nudge, running, in_hand, behind }
     }
 
-    /// Delivers until `stop` is cancelled, then gives back what it has not begun.
-    pub async fn run(mut self, stop: CancellationToken) -> Stopped {
+    /// Delivers until `stop` is cancelled, then releases the claims that it has not begun.
+    pub async fn run(mut self, stop: CancellationToken) -> DeliveryLeftovers {
         loop {
             let wait = match self.take_up().await {
                 Ok(wait) => wait,
@@ -117,7 +117,7 @@ impl<O: Outbox> Deliverer<O> {
         }
         let due = self.outbox.next_due().await?;
         let wait = due.map_or(LOOK, |due| Duration::from_millis(u64::try_from(due - now_ms()).unwrap_or(0)));
-        // What is due and was not given is for a target that is busy, or somebody else's.
+        // Entries that are due and were not returned are for a busy target, or claimed elsewhere.
         Ok(wait.clamp(AGAIN, LOOK))
     }
 
@@ -176,7 +176,7 @@ impl<O: Outbox> Deliverer<O> {
                 self.outbox.failed(&self.name, &owed.id, due_at, &error).await
             }
             Fate::Abandoned { error } => {
-                tracing::warn!(id = owed.id, error, "a notification was given up");
+                tracing::warn!(id = owed.id, error, "a notification was abandoned");
                 self.outbox.abandoned(&self.name, &owed.id, now, &error).await
             }
         };
@@ -185,7 +185,7 @@ impl<O: Outbox> Deliverer<O> {
         self.in_hand.remove(&task);
     }
 
-    async fn wind_up(mut self) -> Stopped {
+    async fn wind_up(mut self) -> DeliveryLeftovers {
         let released = self.behind.len();
         let now = now_ms();
         for owed in std::mem::take(&mut self.behind) {
@@ -197,9 +197,9 @@ impl<O: Outbox> Deliverer<O> {
                 self.settle(ended).await;
             }
         };
-        // Those that are cut off stay claimed: nobody knows whether they arrived.
+        // Attempts that are cut off stay claimed: it is not known whether they arrived.
         tokio::time::timeout(limit, ending).await.unwrap_or_default();
-        Stopped { cut_off: self.in_hand.len(), released }
+        DeliveryLeftovers { cut_off: self.in_hand.len(), released }
     }
 
     fn holds(&self, id: &str) -> bool {

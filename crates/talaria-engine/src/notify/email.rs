@@ -8,15 +8,17 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::Tls;
+use lettre::transport::smtp::client::{
+    Certificate, CertificateStore, Tls, TlsParameters, TlsParametersBuilder,
+};
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use sha2::{Digest, Sha256};
 use talaria_core::config::{MailSecurity, NotifyConfig};
 use talaria_core::notice::Mailbox;
 
 use super::secret::Secrets;
-use super::tls::Roots;
 use super::{Deliver, NotifyError, Parcel, Receipt};
+use talaria_web::Roots;
 
 /// The way to one mailbox.
 #[derive(Debug)]
@@ -40,8 +42,8 @@ impl<'a> Email<'a> {
         };
         let tls = match server.security {
             MailSecurity::Plain => Tls::None,
-            MailSecurity::StartTls => Tls::Required(roots.for_mail(&server.host)?),
-            MailSecurity::Tls => Tls::Wrapper(roots.for_mail(&server.host)?),
+            MailSecurity::StartTls => Tls::Required(mail_tls(roots, &server.host)?),
+            MailSecurity::Tls => Tls::Wrapper(mail_tls(roots, &server.host)?),
         };
         let mut builder =
             AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(&server.host).port(server.port).tls(tls);
@@ -78,14 +80,14 @@ impl Deliver for Email<'_> {
             match sent {
                 Err(_) => Err(NotifyError::passing("the mail server does not answer in time")),
                 Ok(Ok(response)) => Ok(Receipt { note: format!("SMTP {}", response.code()) }),
-                Ok(Err(why)) if why.is_permanent() => Err(NotifyError::permanent(told(&why))),
-                Ok(Err(why)) => Err(NotifyError::passing(told(&why))),
+                Ok(Err(why)) if why.is_permanent() => Err(NotifyError::permanent(error_text(&why))),
+                Ok(Err(why)) => Err(NotifyError::passing(error_text(&why))),
             }
         })
     }
 }
 
-fn told(error: &lettre::transport::smtp::Error) -> String {
+fn error_text(error: &lettre::transport::smtp::Error) -> String {
     format!("the mail server: {error}")
 }
 
@@ -93,4 +95,18 @@ fn message_id(id: &str, from: &Mailbox) -> String {
     let digest = hex::encode(&Sha256::digest(id.as_bytes())[..16]);
     let domain = from.as_str().rsplit('@').next().unwrap_or("localhost");
     format!("<talaria-{digest}@{domain}>")
+}
+
+/// What is trusted of a mail server called `host`.
+fn mail_tls(roots: &Roots, host: &str) -> Result<TlsParameters, NotifyError> {
+    let failed = |why: lettre::transport::smtp::Error| NotifyError::passing(format!("TLS: {why}"));
+    let mut builder = TlsParametersBuilder::new(host.to_owned());
+    if let Roots::Only(certificates) = roots {
+        builder = builder.certificate_store(CertificateStore::None);
+        for certificate in certificates {
+            builder =
+                builder.add_root_certificate(Certificate::from_der(certificate.clone()).map_err(failed)?);
+        }
+    }
+    builder.build().map_err(failed)
 }

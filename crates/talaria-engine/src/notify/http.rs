@@ -1,11 +1,9 @@
-//! Posts something to an HTTP server: resolve, check the address, connect to exactly that address, send, look at the
-//! status.
+//! Posts something to an HTTP server and looks at the status.
 //!
-//! A name is resolved once and every address behind it is judged before anything is sent, so that no name can lead to
-//! this machine or its network without permission, not even by changing its mind in between. Redirects are not
-//! followed and no proxy is used, because both would lead past that check. At most 4 KiB of an answer are looked at.
+//! The connection is `talaria_web`'s, which resolves a name once, judges every address behind it and connects to exactly a
+//! judged one, so that no name can lead to this machine or its network without permission. Redirects are not followed and
+//! no proxy is used, because both would lead past that check. At most 4 KiB of an answer are looked at.
 
-use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
@@ -14,28 +12,24 @@ use hyper::{Request, Response, header};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use talaria_core::config::NotifyConfig;
-use talaria_core::notice::{Fault, Reach, reach};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use talaria_core::notice::Fault;
+use talaria_web::{ConnectError, GuardedConnector, Network, RefusedAddress, Roots, WebStream};
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_util::task::AbortOnDropHandle;
-use url::{Host, Url};
+use url::Url;
 
-use super::tls::{Roots, Tls};
-use super::{Limits, NotifyError, Receipt};
+use super::{NotifyError, Receipt, SendTimeouts};
 
 /// How much of an answer is looked at.
 const ANSWER: usize = 4 * 1024;
-/// Of what is looked at, how many characters stand in an error.
+/// How many characters of the response an error quotes.
 const QUOTED: usize = 160;
 
 /// Posts to HTTP servers.
 #[derive(Debug)]
 pub(super) struct Poster {
-    limits: Limits,
-    tls: Tls,
+    limits: SendTimeouts,
+    connector: GuardedConnector,
 }
 
 /// What is posted.
@@ -47,8 +41,8 @@ pub(super) struct Post {
 }
 
 impl Poster {
-    pub(super) fn new(limits: Limits, roots: Roots) -> Self {
-        Self { limits, tls: Tls::new(roots) }
+    pub(super) fn new(limits: SendTimeouts, roots: Roots) -> Self {
+        Self { limits, connector: GuardedConnector::new(Network::system(), roots) }
     }
 
     /// Posts once; the receipt says the status.
@@ -59,71 +53,44 @@ impl Poster {
         config: &NotifyConfig,
     ) -> Result<Receipt, NotifyError> {
         let exchange = async {
-            let stream = timeout(self.limits.connect, self.connect(url, config))
+            let connecting = self.connector.connect(url, config.is_permitted(url));
+            let (stream, _) = timeout(self.limits.connect, connecting)
                 .await
-                .map_err(|_| NotifyError::passing("the server cannot be reached in time"))??;
-            match url.scheme() {
-                "https" => {
-                    let name = server_name(url)?;
-                    let connecting = TlsConnector::from(self.tls.settings()?).connect(name, stream).await;
-                    let stream = connecting.map_err(|why| NotifyError::passing(format!("TLS: {why}")))?;
-                    exchange(stream, url, post).await
-                }
-                _ => exchange(stream, url, post).await,
-            }
+                .map_err(|_| NotifyError::passing("the server cannot be reached in time"))?
+                .map_err(|error| connect_error(&error))?;
+            let stream = self.connector.secure(url, stream).await.map_err(|error| connect_error(&error))?;
+            exchange(stream, url, post).await
         };
         let done = timeout(self.limits.http, exchange).await;
         done.unwrap_or_else(|_| Err(NotifyError::passing("the server does not answer in time")))
     }
+}
 
-    async fn connect(&self, url: &Url, config: &NotifyConfig) -> Result<TcpStream, NotifyError> {
-        let mut failure = NotifyError::passing("the server has no address");
-        for address in addresses(url, config).await? {
-            match TcpStream::connect(address).await {
-                Ok(stream) => return Ok(stream),
-                Err(why) => failure = NotifyError::passing(format!("cannot connect: {why}")),
-            }
+/// Whether another attempt makes sense, and what a person does about it.
+fn connect_error(error: &ConnectError) -> NotifyError {
+    match error {
+        ConnectError::Refused { why, is_literal } => {
+            let message = match why {
+                RefusedAddress::Private => {
+                    "the host has a private address: list it in notify.allow_private if it is meant"
+                }
+                RefusedAddress::Never | RefusedAddress::Metadata => {
+                    "the host has an address that nothing is sent to"
+                }
+            };
+            // What a name leads to may pass, because a hotel's network answers for every name until one has paid.
+            if *is_literal { NotifyError::permanent(message) } else { NotifyError::passing(message) }
         }
-        Err(failure)
+        ConnectError::NoHost | ConnectError::NoCertificateName => NotifyError::permanent(error.to_string()),
+        ConnectError::NotFound(_)
+        | ConnectError::NoAddress
+        | ConnectError::Unreachable(_)
+        | ConnectError::Tls(_)
+        | ConnectError::Settings(_) => NotifyError::passing(error.to_string()),
     }
 }
 
-/// Gives every address behind a URL, all of them allowed.
-async fn addresses(url: &Url, config: &NotifyConfig) -> Result<Vec<SocketAddr>, NotifyError> {
-    let port = url.port_or_known_default().unwrap_or(443);
-    let check = |address: IpAddr| match (reach(address), config.is_permitted(url)) {
-        (Reach::Public, _) | (Reach::Private, true) => Ok(()),
-        (Reach::Private, false) => {
-            Err("the host has a private address: list it in notify.allow_private if it is meant")
-        }
-        (Reach::Never, _) => Err("the host has an address that nothing is sent to"),
-    };
-    match url.host() {
-        None => Err(NotifyError::permanent("the address has no host")),
-        Some(Host::Ipv4(address)) => {
-            check(address.into()).map_err(NotifyError::permanent)?;
-            Ok(vec![(address, port).into()])
-        }
-        Some(Host::Ipv6(address)) => {
-            check(address.into()).map_err(NotifyError::permanent)?;
-            Ok(vec![(address, port).into()])
-        }
-        Some(Host::Domain(name)) => {
-            let found = tokio::net::lookup_host((name, port)).await;
-            let found = found.map_err(|why| NotifyError::passing(format!("the host is not found: {why}")))?;
-            let found: Vec<SocketAddr> = found.collect();
-            // One private address among public ones is enough: nobody knows which one would be used next time. It may
-            // pass, because a hotel's network answers for every name until one has paid.
-            found.iter().try_for_each(|address| check(address.ip())).map_err(NotifyError::passing)?;
-            Ok(found)
-        }
-    }
-}
-
-async fn exchange<S>(stream: S, url: &Url, post: Post) -> Result<Receipt, NotifyError>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+async fn exchange(stream: Box<dyn WebStream>, url: &Url, post: Post) -> Result<Receipt, NotifyError> {
     let broken = |why: hyper::Error| NotifyError::passing(format!("the exchange broke off: {why}"));
     let request = request(url, post)?;
     let mut builder = hyper::client::conn::http1::Builder::new();
@@ -137,7 +104,7 @@ where
     };
     let hint = match status {
         300..=399 => "; redirects are not followed, name the final address".to_owned(),
-        _ => said(response).await.map_or_else(String::new, |said| format!(": {said}")),
+        _ => read_excerpt(response).await.map_or_else(String::new, |said| format!(": {said}")),
     };
     Err(NotifyError::new(fault, format!("HTTP {status}{hint}")))
 }
@@ -168,7 +135,7 @@ fn retry_after(response: &Response<Incoming>) -> Option<Duration> {
 }
 
 /// Reads the beginning of what a server says about an error; whatever goes wrong, the status is what counts.
-async fn said(mut response: Response<Incoming>) -> Option<String> {
+async fn read_excerpt(mut response: Response<Incoming>) -> Option<String> {
     let mut bytes = Vec::new();
     let reading = async {
         while let Some(Ok(frame)) = response.frame().await {
@@ -184,13 +151,4 @@ async fn said(mut response: Response<Incoming>) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then(|| line.chars().take(QUOTED).collect())
-}
-
-fn server_name(url: &Url) -> Result<ServerName<'static>, NotifyError> {
-    let invalid = || NotifyError::permanent("the host has no name that a certificate could have");
-    match url.host().ok_or_else(invalid)? {
-        Host::Domain(name) => ServerName::try_from(name.to_owned()).map_err(|_| invalid()),
-        Host::Ipv4(address) => Ok(ServerName::IpAddress(IpAddr::from(address).into())),
-        Host::Ipv6(address) => Ok(ServerName::IpAddress(IpAddr::from(address).into())),
-    }
 }

@@ -1,7 +1,7 @@
-//! The user's own screen: a notification of the desktop, or else the bell and a line in the terminal of whoever
+//! The user's own screen: a notification of the desktop, or else the bell and a line in the terminal of the person who
 //! started the task.
 //!
-//! If there is neither, nobody can be told here, and that is no failure: the receipt says so, and the next command
+//! If there is neither, no one can be notified here, and that is no failure: the receipt says so, and the next command
 //! shows the task. A terminal is written to only if it still is one and belongs to this user, and never waited for.
 
 use std::ffi::{OsStr, OsString};
@@ -13,13 +13,13 @@ use rustix::fs::{Mode, OFlags};
 
 use super::command::find;
 use super::program::{Program, Ran};
-use super::{Deliver, Limits, NotifyError, Parcel, Receipt};
+use super::{Deliver, NotifyError, Parcel, Receipt, SendTimeouts};
 
 /// The way to the screen.
 #[derive(Debug)]
 pub(super) struct Local<'a> {
     pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) limits: Limits,
+    pub(super) limits: SendTimeouts,
 }
 
 /// A program that shows something on the desktop.
@@ -35,8 +35,8 @@ impl Deliver for Local<'_> {
                 return Ok(Receipt { note: "shown on the desktop".to_owned() });
             }
             let note = match &parcel.tty {
-                Some(tty) if ring(tty, &parcel.notice.subject()) => format!("told on {}", tty.display()),
-                _ => "nobody is here: no desktop, no terminal".to_owned(),
+                Some(tty) if ring(tty, &parcel.notice.subject()) => format!("shown on {}", tty.display()),
+                _ => "there is no desktop and no terminal".to_owned(),
             };
             Ok(Receipt { note })
         })
@@ -72,7 +72,7 @@ impl Local<'_> {
         Some(Desktop { path, arguments: words(&["--app-name=Talaria", "--", title, &body]) })
     }
 
-    /// Without a bus the program would start one of its own, and talk to nobody.
+    /// Without a bus the program would start one of its own, which no one reads.
     fn has_bus(&self) -> bool {
         let value = |name: &str| {
             let found = self.environment.iter().find(|(known, _)| known == name);

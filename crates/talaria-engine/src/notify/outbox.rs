@@ -1,7 +1,7 @@
-//! What a deliverer needs of whoever keeps what is owed. The engine's store is one; tests bring another.
+//! What a deliverer needs of the storage of notifications. The engine's store is one; tests bring another.
 //!
-//! A claim is for one deliverer until a time. Whoever is given an entry that somebody had claimed and never reported is
-//! told that it may be a repeat.
+//! A claim is for one deliverer until a time. An entry that was claimed before and never reported comes with the note
+//! that it may be a repeat.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -15,7 +15,7 @@ pub struct Owed {
     pub id: String,
     /// Its conversation.
     pub session: SessionId,
-    /// What is told, as JSON: a [`talaria_core::notice::Kept`].
+    /// The notice, as JSON: a [`talaria_core::notice::QueuedNotice`].
     pub payload: String,
     /// The target, as text.
     pub target: String,
@@ -63,7 +63,7 @@ pub trait Outbox: Send + Sync + 'static {
         error: &str,
     ) -> impl Future<Output = Result<(), OutboxError>> + Send;
 
-    /// Keeps that nobody tries any more.
+    /// Records that it will not be tried again.
     fn abandoned(
         &self,
         by: &str,
@@ -72,7 +72,7 @@ pub trait Outbox: Send + Sync + 'static {
         error: &str,
     ) -> impl Future<Output = Result<(), OutboxError>> + Send;
 
-    /// Gives a claim back that no attempt was made for: it does not count, and leaves no possible repeat.
+    /// Releases a claim for which no attempt was made: it does not count, and leaves no possible repeat.
     fn release(
         &self,
         by: &str,

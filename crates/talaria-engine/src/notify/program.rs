@@ -1,7 +1,7 @@
 //! Runs one program for a moment: no shell, a small environment, a group of its own, a time limit.
 //!
-//! Standard output goes nowhere, of standard error the end is kept for the error. When it ends, fails, or nobody waits
-//! any more, everything that is left in its group is killed: nothing of it stays behind.
+//! Standard output is discarded, of standard error the end is kept for the error. When it ends, fails, or is not awaited
+//! any more, everything that is left in its group is killed: no process remains.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -65,7 +65,7 @@ struct Group(Option<Pid>);
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
-            // Nobody may be left in it, and that is what is wanted.
+            // The group may be empty already, which is what is wanted.
             kill_process_group(pid, Signal::KILL).unwrap_or_default();
         }
     }
@@ -88,11 +88,11 @@ impl Program<'_> {
         let input = self.input.as_bytes();
         let writing = async move {
             if let Some(mut stdin) = stdin {
-                // A program that does not care what it is told has not failed for that.
+                // A program that does not read its input has not failed for that.
                 stdin.write_all(input).await.unwrap_or_default();
             }
         };
-        // Held here: a program may have ended before anybody listened.
+        // Held here: a program may have ended before the first read.
         let mut said = Said { kept: Vec::new(), pipe: child.stderr.take() };
         let ended = tokio::time::timeout(self.limit, async {
             let talking = async { tokio::join!(writing, said.read()) };

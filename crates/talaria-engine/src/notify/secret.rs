@@ -1,6 +1,6 @@
-//! Where the secrets of targets come from: a file that nobody else can read, or an environment variable.
+//! Where the secrets of targets come from: a file that only this user can read, or an environment variable.
 //!
-//! Read anew for each attempt, so that a changed file needs no restart. The error names the place, never the content.
+//! Read again for each attempt, so that a changed file needs no restart. The error names the place, never the content.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -20,7 +20,7 @@ const LONGEST: u64 = 64 * 1024;
 pub(super) struct Secret(String);
 
 impl Secret {
-    /// Gives the secret itself.
+    /// Returns the secret itself.
     pub(super) fn expose(&self) -> &str {
         &self.0
     }

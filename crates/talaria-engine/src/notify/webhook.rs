@@ -1,7 +1,7 @@
-//! A webhook: the notice as JSON, signed so that the receiver can tell that it is ours and not an old one.
+//! A webhook: the notice as JSON, signed so that the receiver can verify that it is ours and not an old one.
 //!
 //! `Talaria-Signature: t=SECONDS,v1=HEX`, where HEX is HMAC-SHA256 over `SECONDS.BODY` with the configured secret.
-//! `Talaria-Delivery` names what is told and is the same in every attempt, so that a repeat can be recognised.
+//! `Talaria-Delivery` names the notice and is the same in every attempt, so that a repeat can be recognised.
 
 use futures_util::future::BoxFuture;
 use hmac::{Hmac, KeyInit, Mac};

@@ -17,7 +17,7 @@ use super::{Made, WorktreeError};
 
 /// What was brought into the user's checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Applied {
+pub struct AppliedPatch {
     /// The files that were written or removed, from the top of the checkout.
     pub files: Vec<String>,
     /// The checkout had all of it before, so that nothing was written.
@@ -42,7 +42,7 @@ impl Made {
     /// Applies the task's work, committed or not, to the user's checkout, uncommitted.
     ///
     /// Checked first: where it is there already, or does not fit, nothing is changed. Neither the branch nor the worktree is touched.
-    pub async fn apply(&self) -> Result<Applied, WorktreeError> {
+    pub async fn apply(&self) -> Result<AppliedPatch, WorktreeError> {
         if !self.repository.is_dir() {
             return Err(WorktreeError::CheckoutGone(self.repository.clone()));
         }
@@ -51,10 +51,12 @@ impl Made {
             return Err(WorktreeError::NothingToApply(self.branch.clone()));
         }
         if work.is_in(&self.repository).await? {
-            return Ok(Applied { files: Vec::new(), is_repeated: true });
+            return Ok(AppliedPatch { files: Vec::new(), is_repeated: true });
         }
-        let taken =
-            work.files.iter().filter(|(path, is_new)| *is_new && seen(&self.repository.join(path)).is_some());
+        let taken = work
+            .files
+            .iter()
+            .filter(|(path, is_new)| *is_new && look_at(&self.repository.join(path)).is_some());
         let taken: Vec<String> = taken.map(|(path, _)| path.display().to_string()).collect();
         if !taken.is_empty() {
             return Err(WorktreeError::Overwrites { files: taken, branch: self.branch.clone() });
@@ -68,7 +70,7 @@ impl Made {
         let applied = git.run(&arguments("--apply", Direction::Forward), &work.patch).await;
         let detail = match applied {
             Ok(output) if output.is_success => {
-                return Ok(Applied { files: work.names(), is_repeated: false });
+                return Ok(AppliedPatch { files: work.names(), is_repeated: false });
             }
             Ok(output) => output.stderr,
             Err(error) => error.to_string(),
@@ -87,7 +89,7 @@ impl Made {
 }
 
 impl Work {
-    /// Takes the work as a patch without renames: every path stands for itself.
+    /// Takes the work as a patch without renames: every path is an entry of its own.
     pub(super) async fn of(made: &Made, snapshot: &Snapshot) -> Result<Self, WorktreeError> {
         let arguments = patch(["--no-renames", "--binary"], &made.base, &snapshot.tree);
         let patch_text = snapshot.git.bytes(&arguments, b"").await?;
@@ -116,14 +118,14 @@ impl Work {
     }
 
     fn look(&self, checkout: &Path) -> Vec<Option<Look>> {
-        self.files.iter().map(|(path, _)| seen(&checkout.join(path))).collect()
+        self.files.iter().map(|(path, _)| look_at(&checkout.join(path))).collect()
     }
 }
 
-/// What tells that a file was written: its length, its time, its mode.
+/// What shows that a file was written: its length, its time, its mode.
 type Look = (u64, Option<SystemTime>, fs::Permissions);
 
-fn seen(path: &Path) -> Option<Look> {
+fn look_at(path: &Path) -> Option<Look> {
     let look = |kind: Metadata| (kind.len(), kind.modified().ok(), kind.permissions());
     fs::symlink_metadata(path).ok().map(look)
 }

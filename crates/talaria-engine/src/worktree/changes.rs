@@ -15,7 +15,7 @@ use super::{Made, WorktreeError};
 const FILES: usize = 2_000;
 const COMMITS: usize = 200;
 
-/// How many names stand at the end of a diff that was cut.
+/// How many names follow a diff that was cut.
 const NAMED: usize = 20;
 
 /// A file of git's own that is longer than this was not written by git.
@@ -23,9 +23,9 @@ const LONGEST: u64 = 16 * 1024;
 
 /// What a task did since its base: what is committed on its branch and what is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct WorktreeChanges {
     /// The files that differ, by path.
-    pub files: Vec<FileChange>,
+    pub files: Vec<ChangedFile>,
     /// The commits, newest first.
     pub commits: Vec<Commit>,
     /// Lines added, in all files.
@@ -44,7 +44,7 @@ pub struct Changes {
 
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChange {
+pub struct ChangedFile {
     /// Its path from the top of the repository; what is not UTF-8 is replaced.
     pub path: String,
     /// What happened to it.
@@ -84,14 +84,14 @@ pub struct Commit {
 }
 
 impl Made {
-    /// Tells what the task did so far. May be asked while it works.
-    pub async fn changes(&self) -> Result<Changes, WorktreeError> {
+    /// Returns what the task did so far. May be called while it works.
+    pub async fn changes(&self) -> Result<WorktreeChanges, WorktreeError> {
         let snapshot = Snapshot::of(self, Objects::Aside).await?;
         let mut changes = files(self, &snapshot).await?;
         let (commits, has_more) = commits(self, &snapshot).await?;
         changes.truncated = has_more || changes.files.len() > FILES;
         changes.files.truncate(FILES);
-        Ok(Changes {
+        Ok(WorktreeChanges {
             commits,
             uncommitted: snapshot.is_uncommitted,
             nested: snapshot.nested,
@@ -100,7 +100,7 @@ impl Made {
         })
     }
 
-    /// Gives what the task did as a unified diff of at most `limit` bytes, with a last line about what was left out.
+    /// Returns what the task did as a unified diff of at most `limit` bytes, with a last line about what was left out.
     pub async fn diff(&self, limit: usize) -> Result<String, WorktreeError> {
         let snapshot = Snapshot::of(self, Objects::Aside).await?;
         let arguments = patch(["--find-renames", "-p"], &self.base, &snapshot.tree);
@@ -171,17 +171,17 @@ pub(super) fn patch<'a>(how: [&'a str; 2], from: &'a str, to: &'a str) -> [&'a s
     ]
 }
 
-async fn files(made: &Made, snapshot: &Snapshot) -> Result<Changes, WorktreeError> {
+async fn files(made: &Made, snapshot: &Snapshot) -> Result<WorktreeChanges, WorktreeError> {
     let mut arguments = patch(["--find-renames", "--raw"], &made.base, &snapshot.tree).to_vec();
     arguments.splice(1..1, ["-z", "--numstat"]);
     Ok(parse(&snapshot.git.bytes(&arguments, b"").await?))
 }
 
 /// Reads `--raw --numstat -z`: first what happened to every file, then the lines of each in the same order.
-fn parse(output: &[u8]) -> Changes {
+fn parse(output: &[u8]) -> WorktreeChanges {
     let fields = output.split(|byte| *byte == 0);
     let mut fields = fields.map(|field| String::from_utf8_lossy(field).into_owned()).peekable();
-    let mut changes = Changes::default();
+    let mut changes = WorktreeChanges::default();
     while let Some(meta) = fields.next_if(|field| field.starts_with(':')) {
         let letter = meta.rsplit(' ').next().and_then(|word| word.chars().next());
         let Some(mut path) = fields.next() else { break };
@@ -196,7 +196,7 @@ fn parse(output: &[u8]) -> Changes {
             }
             _ => FileStatus::Modified,
         };
-        changes.files.push(FileChange { path, status, added: None, removed: None });
+        changes.files.push(ChangedFile { path, status, added: None, removed: None });
     }
     for file in &mut changes.files {
         let Some(line) = fields.next() else { break };
@@ -229,7 +229,7 @@ async fn commits(made: &Made, snapshot: &Snapshot) -> Result<(Vec<Commit>, bool)
     Ok((commits, has_more))
 }
 
-fn rest(limit: usize, begun: usize, all: &[FileChange]) -> String {
+fn rest(limit: usize, begun: usize, all: &[ChangedFile]) -> String {
     let left = all.get(begun..).unwrap_or_default();
     let names: Vec<&str> = left.iter().take(NAMED).map(|file| file.path.as_str()).collect();
     let more = match left.len().saturating_sub(NAMED) {

@@ -1,7 +1,7 @@
 //! Removes a task's worktree and its branch.
 //!
-//! Refuses while there is work that is nowhere else, unless told otherwise; even then uncommitted work becomes a commit
-//! first, and the ids are told, so that all of it can be brought back until git tidies up. Files that are ignored, and
+//! Refuses while there is work that is nowhere else, unless forced; even then uncommitted work becomes a commit
+//! first, and the ids are returned, so that all of it can be restored until git tidies up. Files that are ignored, and
 //! repositories inside the worktree, go with it. What is gone already is no error: it may be called again. git is not
 //! asked to remove the worktree, because it would look at it first with the configuration that the task could write.
 
@@ -28,7 +28,7 @@ pub enum Force {
 
 /// What was removed, and how to have it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Discarded {
+pub struct DiscardedWorktree {
     /// The branch that is gone.
     pub branch: String,
     /// The commit that it was at; none if it was gone before.
@@ -37,7 +37,7 @@ pub struct Discarded {
     pub kept: Option<String>,
 }
 
-impl Discarded {
+impl DiscardedWorktree {
     /// The command that brings the work back, until git tidies up; none if there was no work.
     pub fn recovery(&self) -> Option<String> {
         let id = self.kept.as_ref().or(self.tip.as_ref())?;
@@ -47,13 +47,13 @@ impl Discarded {
 
 impl Made {
     /// Removes the worktree and the branch.
-    pub async fn discard(&self, force: Force) -> Result<Discarded, WorktreeError> {
+    pub async fn discard(&self, force: Force) -> Result<DiscardedWorktree, WorktreeError> {
         let git = Git::of(&self.common);
         if !self.common.is_dir() {
             // The repository is gone: there is no branch, and nothing to keep work in.
             remove(&self.worktree)?;
             remove(&self.first_index())?;
-            return Ok(Discarded { branch: self.branch.clone(), tip: None, kept: None });
+            return Ok(DiscardedWorktree { branch: self.branch.clone(), tip: None, kept: None });
         }
         let tip = match self.tip(&git).await {
             // A branch that only points at another is removed as what it is; the other one stays.
@@ -64,7 +64,7 @@ impl Made {
             (Ok(kept), _) => kept,
             // What cannot be read (a file without rights, objects that the task removed) must not stay for ever.
             (Err(error), Force::DropWork) => {
-                tracing::warn!("what was not committed on {} cannot be kept: {error}", self.branch);
+                tracing::warn!("uncommitted changes on {} cannot be kept: {error}", self.branch);
                 None
             }
             (Err(error), Force::KeepWork) => return Err(error),
@@ -73,7 +73,7 @@ impl Made {
         remove(&self.admin)?;
         remove(&self.first_index())?;
         self.delete_branch(&git).await?;
-        Ok(Discarded { branch: self.branch.clone(), tip: tip.filter(|tip| *tip != self.base), kept })
+        Ok(DiscardedWorktree { branch: self.branch.clone(), tip: tip.filter(|tip| *tip != self.base), kept })
     }
 
     /// Keeps what was not committed as a commit, and names it; refuses if something would be lost that is not to be.

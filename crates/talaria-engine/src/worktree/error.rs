@@ -27,7 +27,7 @@ pub enum WorktreeError {
     /// There is nothing to start from.
     #[error("the repository {} has no commit yet", .0.display())]
     NoCommits(PathBuf),
-    /// There are uncommitted changes, and nobody said what to do with them.
+    /// There are uncommitted changes, and the request does not say what to do with them.
     #[error("there are uncommitted changes: {}", listed(.0))]
     Dirty(Vec<String>),
     /// A merge was left half-way.
@@ -81,7 +81,7 @@ pub enum WorktreeError {
         seconds: u64,
     },
     /// git said more than we keep.
-    #[error("git {command} gave more than {limit} bytes")]
+    #[error("git {command} printed more than {limit} bytes")]
     TooMuch {
         /// What it was asked.
         command: String,
@@ -156,7 +156,7 @@ impl WorktreeError {
             Self::NotGit(_) => {
                 "start the task without --worktree, or make it a repository: git init, then a first commit"
             }
-            Self::NoCheckout(_) => "give a directory of a checkout, or make one: git worktree add DIRECTORY",
+            Self::NoCheckout(_) => "use a directory of a checkout, or make one: git worktree add DIRECTORY",
             Self::NoCommits(_) => "make a first commit: git commit --allow-empty -m start",
             Self::Dirty(_) => {
                 "commit or stash them, leave them out of the task (--worktree=leave), or copy them into its worktree \
@@ -169,15 +169,13 @@ impl WorktreeError {
             Self::ReferenceFormat(_) => {
                 "start the task without --worktree, or convert it: git refs migrate --ref-format=files"
             }
-            Self::Redirected(_) => {
-                "run git worktree repair in it, or give another checkout of the repository"
-            }
+            Self::Redirected(_) => "run git worktree repair in it, or use another checkout of the repository",
             Self::PathTaken(_) => "move it away, or choose another task id",
             Self::InsideCheckout { .. } => "set TALARIA_HOME to a directory outside, or add it to .gitignore",
-            Self::NotText(_) => "give a path that is UTF-8",
+            Self::NotText(_) => "use a path that is UTF-8",
             Self::Git { .. } => "correct what git says, then try again",
             Self::TimedOut { .. } | Self::TooMuch { .. } => {
-                "try again when less is going on, or look with git itself"
+                "try again when the machine is less busy, or look with git itself"
             }
             Self::Io { .. } => "check the permissions and the space on the disk",
             Self::Tampered { .. } => {

@@ -32,7 +32,7 @@ const OUTPUT: usize = 128 * 1024 * 1024;
 /// How much is kept of a complaint.
 const COMPLAINT: u64 = 4 * 1024;
 
-/// How often a call that met somebody else's change is made, and the pauses between two.
+/// How often a call that met a change of another process is made, and the pauses between two.
 const TRIES: u32 = 8;
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(2));
 
@@ -138,7 +138,7 @@ impl Git {
         Ok(self)
     }
 
-    /// Asks and gives the answer without the last line end; anything but success is an error.
+    /// Runs git and returns its output without the last line end; anything but success is an error.
     pub(super) async fn text(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
         let bytes = self.bytes(arguments, b"").await?;
         let text = String::from_utf8(bytes);
@@ -148,13 +148,13 @@ impl Git {
         Ok(text.trim_end_matches('\n').to_owned())
     }
 
-    /// Asks and gives the answer as it is; anything but success is an error.
+    /// Runs git and returns its output as it is; anything but success is an error.
     pub(super) async fn bytes(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, WorktreeError> {
         let output = self.run(arguments, input).await?;
         if output.is_success { Ok(output.stdout) } else { Err(failed(arguments, output)) }
     }
 
-    /// Asks again, a bounded number of times, while somebody else's change is in the way.
+    /// Retries a bounded number of times while a change of another process is in the way.
     pub(super) async fn change(&self, arguments: &[&str]) -> Result<(), WorktreeError> {
         for retry in 0..TRIES - 1 {
             let output = self.run(arguments, b"").await?;
@@ -194,7 +194,7 @@ impl Git {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async move {
             if let Some(mut stdin) = stdin {
-                // It may have heard enough, and says so by how it ends.
+                // It may have read enough, and says so by how it ends.
                 let _ = stdin.write_all(input).await;
             }
         };
@@ -205,7 +205,7 @@ impl Git {
         let status = status.map_err(WorktreeError::io(&self.cwd))?;
         let is_cut = stdout.len() > limit;
         let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
-        // Whoever is told too much closes the pipe, and git ends by that.
+        // A reader that gets too much closes the pipe, and git ends by that.
         Ok(Output { is_success: status.success() || is_cut, stdout, stderr, is_cut })
     }
 
@@ -248,21 +248,21 @@ fn is_new_enough(said: &str) -> bool {
     (major, minor) >= OLDEST_PARTS
 }
 
-/// Reads one byte more than `limit` at most, which tells that there was more, and closes the pipe.
+/// Reads one byte more than `limit` at most, which shows that there was more, and closes the pipe.
 async fn head(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What came before an error still helps to tell what went wrong.
+        // What came before an error still helps to see what went wrong.
         let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes).await;
     }
     bytes
 }
 
-/// Reads to the end, so that nobody is stopped in the middle of a complaint, and keeps the beginning.
+/// Reads to the end, so that no writer is stopped in the middle of a complaint, and keeps the beginning.
 async fn complaint(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
-        // What came before an error still helps to tell what went wrong.
+        // What came before an error still helps to see what went wrong.
         let _ = (&mut pipe).take(COMPLAINT).read_to_end(&mut bytes).await;
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }
@@ -276,7 +276,7 @@ fn is_passing(stderr: &str) -> bool {
 }
 
 pub(super) fn failed(arguments: &[&str], output: Output) -> WorktreeError {
-    let detail = if output.stderr.is_empty() { "it gave no reason".to_owned() } else { output.stderr };
+    let detail = if output.stderr.is_empty() { "it printed no reason".to_owned() } else { output.stderr };
     WorktreeError::Git { command: name(arguments), detail }
 }
 

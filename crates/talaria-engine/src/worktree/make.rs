@@ -126,7 +126,7 @@ async fn create_branch(made: &Made, git: &Git) -> Result<(), WorktreeError> {
         &nothing,
     ];
     match git.change(&create).await {
-        // Somebody was faster than our look.
+        // Another process was faster than our look.
         Err(WorktreeError::Git { detail, .. }) if detail.contains("reference already exists") => {
             Err(WorktreeError::BranchExists(made.branch.clone()))
         }
@@ -156,7 +156,7 @@ async fn fill(made: &mut Made, git: &Git) -> Result<(), WorktreeError> {
     made.ready_roots().map(drop)
 }
 
-/// Takes back what `make` made. It goes on where a step fails: the error that led here is the one to tell.
+/// Undoes what `make` made. It continues where a step fails: the error that led here is the one to report.
 async fn undo(made: &Made, git: &Git) {
     if let Some(admin) = admin_of(&made.common, &made.worktree) {
         let _ = fs::remove_dir_all(admin);

@@ -1,7 +1,7 @@
 //! The user's repository, found from a directory and checked before anything is made in it.
 //!
 //! Only looks. What git says about a checkout is believed only if the git directory names the checkout back: a `.git`
-//! file, or a `core.worktree`, that somebody planted would otherwise open another repository's objects to a sandbox or
+//! file, or a `core.worktree`, that an attacker planted would otherwise open another repository's objects to a sandbox or
 //! have changes applied to another directory. Called by `make`.
 
 use std::fs;
@@ -36,7 +36,7 @@ impl Repository {
         let asked = ["rev-parse", "--is-inside-work-tree"];
         let output = git.run(&asked, b"").await?;
         if !output.is_success {
-            // Somebody else's repository, for one, is a repository, and git says what to do.
+            // The repository of another user, for one, is a repository, and git says what to do.
             let is_none = output.stderr.contains("not a git repository");
             return Err(if is_none {
                 WorktreeError::NotGit(cwd)

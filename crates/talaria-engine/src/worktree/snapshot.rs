@@ -87,7 +87,7 @@ impl Snapshot {
     }
 }
 
-/// Makes a commit of what the user's checkout holds, on top of what is checked out; gives its id.
+/// Commits what the user's checkout holds, on top of what is checked out; returns the id.
 pub(super) async fn of_checkout(user: &Repository, aside: &Path) -> Result<String, WorktreeError> {
     let unmerged = user.unmerged().await?;
     if !unmerged.is_empty() {
@@ -102,7 +102,7 @@ pub(super) async fn of_checkout(user: &Repository, aside: &Path) -> Result<Strin
     commit(&user.git, &tree, &user.head, &message).await
 }
 
-/// Makes a commit that no branch knows; gives its id.
+/// Makes a commit that no branch knows; returns its id.
 pub(super) async fn commit(
     git: &Git,
     tree: &str,

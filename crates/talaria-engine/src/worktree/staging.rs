@@ -37,7 +37,7 @@ pub(super) async fn stage(git: &Git) -> Result<Staged, WorktreeError> {
     Ok(Staged { tree: git.text(&["write-tree"]).await?, nested })
 }
 
-/// Adds what changed; gives the repositories that lie inside.
+/// Adds what changed; returns the repositories inside.
 async fn add(git: &Git) -> Result<Vec<Vec<u8>>, WorktreeError> {
     let mut tries = 1;
     loop {
@@ -46,7 +46,7 @@ async fn add(git: &Git) -> Result<Vec<Vec<u8>>, WorktreeError> {
         let nested: Vec<Vec<u8>> = nested.map(<[u8]>::to_vec).collect();
         let mut wanted = b".\0".to_vec();
         for name in &nested {
-            // One without a commit would make git give up.
+            // One without a commit would make git fail.
             wanted.extend([b":(exclude,literal)".as_slice(), name, b"\0"].concat());
         }
         let added =

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use talaria_core::api::{
-    Account, Kind, LookAt, NewSession, NewTurn, ProblemCode, Say, SessionQuery, SessionStarted, When,
+    AccountInfo, Kind, LookAt, NewSession, NewTurn, ProblemCode, Say, SessionQuery, SessionStarted, When,
 };
 use talaria_core::event::{Event, Started};
 use talaria_core::input::InputPart;
@@ -289,7 +289,7 @@ async fn every_page_of_models_and_the_allowance_of_the_account_are_told() {
     let ids: Vec<_> = offers.models.iter().map(|offer| (offer.id.as_str(), offer.name.as_str())).collect();
     assert_eq!(ids, [("one", "one"), ("two", "two")]);
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let Account { needed, kind, name, plan } = &offers.account;
+    let AccountInfo { needed, kind, name, plan } = &offers.account;
     assert_eq!(
         (*needed, text(kind), text(name), text(plan)),
         (false, "chatgpt".into(), "me@example.org".into(), "pro".into())

@@ -45,6 +45,7 @@ both_transports!(
     a_sub_agents_request_that_comes_with_the_end_of_the_turn_is_put,
     a_flood_of_text_arrives_whole,
     an_interrupt_waits_until_the_turn_has_begun,
+    a_refused_interrupt_is_shown_and_the_real_end_of_the_turn_counts,
     an_end_without_a_reason_is_not_a_success,
     a_call_of_a_tool_that_outlives_its_turn_is_answered,
 );
@@ -546,6 +547,39 @@ async fn an_interrupt_waits_until_the_turn_has_begun(version: &str) {
     scripted.close().await;
 }
 
+/// The refusal is shown with Codex's reason, and it is no end: what the turn does afterwards counts.
+async fn a_refused_interrupt_is_shown_and_the_real_end_of_the_turn_counts(version: &str) {
+    let refusal = reply_error(json!({ "code": -32600, "message": "no active turn to interrupt" }));
+    let by = Who::User;
+    for (end, outcome, text) in
+        [("completed", Outcome::Completed, "the end"), ("interrupted", Outcome::Interrupted { by }, "")]
+    {
+        // The turn ends only once the test has seen the refusal.
+        let gate = [expect("account/read"), reply(json!({ "account": null, "requiresOpenaiAuth": false }))];
+        let stop = [expect("turn/interrupt"), refusal.clone()];
+        let last = [message(TURN, "the end"), ended_frame(THREAD, TURN, end)];
+        let scripted = play(version, [start_turn(), stop.into(), gate.into(), last.into()].concat()).await;
+        let mut turn = begin(scripted.session().await, "go");
+        turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
+        turn.command(Command::Interrupt { by: Who::User }).await;
+        let warning = turn.until(|event| match event {
+            Event::Warning { message } => Some(message.clone()),
+            _ => None,
+        });
+        assert_eq!(
+            warning.await,
+            "Codex refused to interrupt the turn (no active turn to interrupt); \
+             Talaria waits up to 10 s for it to end by itself"
+        );
+        scripted.host.account().await.unwrap();
+        let ended = turn.end().await;
+        assert_eq!((&ended.report.outcome, ended.text()), (&outcome, text), "{:#?}", ended.events);
+        assert!(!ended.events.iter().any(|event| matches!(event, Event::Escalated { .. })));
+        assert!(scripted.host.is_alive());
+        scripted.close().await;
+    }
+}
+
 async fn an_end_without_a_reason_is_not_a_success(version: &str) {
     for status in ["failed", "inProgress", "brandNew"] {
         let end = vec![ended_frame(THREAD, TURN, status)];
@@ -598,7 +632,7 @@ async fn a_call_of_a_tool_that_outlives_its_turn_is_answered(version: &str) {
         scripted.program.received().into_iter().find(|message| message["id"] == 7)
     })
     .await;
-    let text = "the turn ended before the tool returned";
+    let text = "Outcome unknown: the turn ended before the tool returned";
     let result = json!({ "contentItems": [{ "type": "inputText", "text": text }], "success": false });
     assert_eq!(answer["result"], result);
     scripted.close().await;

@@ -21,7 +21,7 @@ use talaria_core::outcome::Report;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
 use talaria_core::request::Who;
-use talaria_engine::engine::{Engine, EngineOptions, Follow, LockError, OpenError, OpenOptions};
+use talaria_engine::engine::{Engine, EngineOptions, JournalFollower, LockError, OpenError, OpenOptions};
 use talaria_home::home::TalariaHome;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::{AppServer, InstalledAppServer};
@@ -267,7 +267,7 @@ impl Drop for Home {
 
 /// The events of a conversation; each comes with the next number, or the test fails.
 pub(crate) struct Events {
-    follow: Follow,
+    follow: JournalFollower,
     last: i64,
     pub(crate) seen: Vec<Event>,
 }

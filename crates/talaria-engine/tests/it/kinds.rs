@@ -122,8 +122,10 @@ async fn every_word_for_the_state_of_an_item_is_known(codex: Codex) {
             let reference = shape["$ref"].as_str().or_else(|| shape["allOf"][0]["$ref"].as_str());
             let Some(reference) = reference else { continue };
             let definition = root.pointer(reference.trim_start_matches('#')).unwrap();
+            // A failed call of our own tools without a text is of unknown outcome: Codex stopped waiting for it.
+            let amount = if name == "dynamicToolCall" { Amount::Most } else { Amount::Least };
             for word in definition["enum"].as_array().unwrap() {
-                let mut item = sample(&variant, &root, Amount::Least);
+                let mut item = sample(&variant, &root, amount);
                 item[field] = word.clone();
                 let shown = serde_json::to_value(read(&item)).unwrap();
                 assert_ne!(shown[field], "unknown", "{} {name}: {word}", codex.version);

@@ -8,7 +8,7 @@ mod memory;
 mod posting;
 mod programs;
 mod push;
-mod receiver;
+pub(crate) mod receiver;
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::ids::SessionId;
-use talaria_core::notice::{Kept, Notice, NoticeKind, Target};
-use talaria_engine::notify::{Limits, NotifyError, Parcel, Receipt, Roots, Senders};
+use talaria_core::notice::{Notice, NoticeKind, QueuedNotice, Target};
+use talaria_engine::notify::{NotifyError, Parcel, Receipt, Roots, SendTimeouts, Senders};
 
 /// A token that redaction knows by its shape.
 const TOKEN: &str = "ghp_0123456789abcdefABCDEF0123456789abcd";
@@ -52,19 +52,19 @@ fn parcel(notice: Notice) -> Parcel {
 }
 
 fn payload(notice: Notice) -> String {
-    serde_json::to_string(&Kept { notice, tty: None }).unwrap()
+    serde_json::to_string(&QueuedNotice { notice, tty: None }).unwrap()
 }
 
 /// Long enough for a busy machine.
 const AMPLE: Duration = Duration::from_secs(60);
 
-fn ample() -> Limits {
-    Limits { connect: AMPLE, http: AMPLE, email: AMPLE, program: AMPLE, desktop: AMPLE, stop: AMPLE }
+fn ample() -> SendTimeouts {
+    SendTimeouts { connect: AMPLE, http: AMPLE, email: AMPLE, program: AMPLE, desktop: AMPLE, stop: AMPLE }
 }
 
-fn impatient() -> Limits {
+fn impatient() -> SendTimeouts {
     let moment = Duration::from_millis(300);
-    Limits { http: moment, email: moment, program: moment, ..ample() }
+    SendTimeouts { http: moment, email: moment, program: moment, ..ample() }
 }
 
 /// Senders with what stands in a section `[notify]`, the key of webhooks, and a small environment.

@@ -9,7 +9,7 @@ use talaria_core::api::{
 };
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
-use talaria_engine::engine::ShellRun;
+use talaria_engine::engine::ShellExecution;
 use talaria_scripted::Reply;
 use talaria_testkit::app_server::directive::{on, reply};
 use talaria_testkit::{AppServer, Codex};
@@ -40,7 +40,7 @@ impl Home {
         }
     }
 
-    async fn begin(&self, shell: Shell) -> Result<ShellRun, Problem> {
+    async fn begin(&self, shell: Shell) -> Result<ShellExecution, Problem> {
         self.on(|engine| async move { engine.shell(shell).await }).await
     }
 
@@ -77,11 +77,11 @@ struct Ran {
     note: Option<String>,
 }
 
-async fn next(run: &mut ShellRun) -> Option<ShellNews> {
+async fn next(run: &mut ShellExecution) -> Option<ShellNews> {
     tokio::time::timeout(PATIENCE, run.next()).await.unwrap()
 }
 
-async fn to_the_end(mut run: ShellRun) -> Ran {
+async fn to_the_end(mut run: ShellExecution) -> Ran {
     let (mut out, mut err) = (String::new(), String::new());
     loop {
         match next(&mut run).await.unwrap() {
@@ -97,7 +97,7 @@ async fn to_the_end(mut run: ShellRun) -> Ran {
 }
 
 /// Waits until something of this is printed.
-async fn prints(run: &mut ShellRun, words: &str) {
+async fn prints(run: &mut ShellExecution, words: &str) {
     let mut seen = String::new();
     while !seen.contains(words) {
         match next(run).await.unwrap() {

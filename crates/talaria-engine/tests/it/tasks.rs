@@ -6,7 +6,7 @@ mod ends;
 mod places;
 mod power;
 mod scope;
-mod secrets;
+pub(crate) mod secrets;
 mod states;
 mod trees;
 mod wishes;

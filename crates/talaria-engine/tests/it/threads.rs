@@ -12,7 +12,7 @@ use talaria_codex::host::{Host, HostError, Probe};
 use talaria_codex::terminals::TerminalsEnded;
 use talaria_codex::threads::ThreadError;
 use talaria_codex_proto::power::{Setting, Weight};
-use talaria_codex_proto::settle::{Deed, Sent, Settlement, Vantage, settle};
+use talaria_codex_proto::settle::{Deed, RecordedInput, Settlement, Vantage, settle};
 use talaria_codex_proto::wire::call::{DynamicTool, ThreadStart, TurnInterrupt, TurnStart, UserInput};
 use talaria_codex_proto::wire::history::{HistoryItem, HistoryTurn, ThreadStatus};
 use talaria_codex_proto::wire::item::WireBody;
@@ -117,7 +117,7 @@ async fn settled(host: &Host, sent: &TurnStart, last: Option<&TurnId>, vantage: 
     };
     let input: Vec<InputPart> = sent.input.iter().map(part).collect();
     settle(
-        &Sent { deed: Deed::Words, client_id, last_turn: last, input: &input, turn: None },
+        &RecordedInput { deed: Deed::Words, client_id, last_turn: last, input: &input, turn: None },
         &history,
         vantage,
     )

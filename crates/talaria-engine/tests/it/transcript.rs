@@ -11,7 +11,7 @@ use talaria_codex_proto::wire::notification::{Notification, TurnStatus};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::request::Who;
-use talaria_core::transcript::{self, Limits, Projector, Role, Sent, digest};
+use talaria_core::transcript::{self, ProjectionLimits, Projector, Role, SentInput, digest};
 use talaria_testkit::wire::{CapturedFrame, Direction, frames};
 
 /// One turn of a capture, as a caller follows it who records its own inputs.
@@ -44,7 +44,7 @@ struct InputParams {
 
 impl Turn {
     fn record(&mut self, input: &[InputPart]) {
-        self.projector.sent(Sent::new(None, input));
+        self.projector.sent(SentInput::new(None, input));
         self.drain();
         self.messages.push(transcript::Message::user("(the caller's own)"));
     }
@@ -106,7 +106,8 @@ impl Capture {
     fn turn(&mut self, thread: String, turn: String) -> &mut Turn {
         let sent = &mut self.sent;
         self.turns.entry((thread, turn)).or_insert_with_key(|(thread, _)| {
-            let mut turn = Turn { projector: Projector::new(Limits::default()), messages: Vec::new() };
+            let mut turn =
+                Turn { projector: Projector::new(ProjectionLimits::default()), messages: Vec::new() };
             sent.remove(thread).unwrap_or_default().iter().for_each(|input| turn.record(input));
             turn
         })

@@ -58,7 +58,7 @@ async fn a_text_turn_streams_its_text_and_counts_its_tokens(codex: Codex) {
     assert_eq!(ended.streamed_text(), ended.text());
     assert_eq!(ended.report.outcome, Outcome::Completed);
     assert_eq!(ended.report.exit, 0);
-    let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7, total: 940 };
+    let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7, total: 940, ..Usage::default() };
     assert_eq!(ended.report.usage, usage);
     assert!(matches!(
         ended.events.iter().find(|event| !matches!(event, Event::Warning { .. } | Event::Ledger { .. })),
@@ -92,11 +92,14 @@ async fn a_second_turn_remembers_the_first_and_pays_only_for_itself(codex: Codex
     real.model.push(Reply::say("The word is heron.").usage(tokens(900, 40)));
     real.model.push(Reply::say("It was heron.").usage(tokens(1300, 60)));
     let first = begin(real.session().await, "tell me a word").end().await;
-    assert_eq!(first.report.usage, Usage { input: 900, cached: 100, output: 40, reasoning: 5, total: 940 });
+    assert_eq!(
+        first.report.usage,
+        Usage { input: 900, cached: 100, output: 40, reasoning: 5, total: 940, ..Usage::default() }
+    );
     let second = begin(first.session, "which was it?").end().await;
     assert_eq!(
         second.report.usage,
-        Usage { input: 1300, cached: 100, output: 60, reasoning: 5, total: 1360 }
+        Usage { input: 1300, cached: 100, output: 60, reasoning: 5, total: 1360, ..Usage::default() }
     );
     let request = &real.model.requests()[1];
     assert_eq!(request.assistant_texts(), ["The word is heron."]);

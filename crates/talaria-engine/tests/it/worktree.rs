@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use talaria_engine::worktree::{Changes, Dirty, Made, WorktreeError, make};
+use talaria_engine::worktree::{Dirty, Made, WorktreeChanges, WorktreeError, make};
 use tempfile::TempDir;
 
 /// A repository of the user's, and a directory for worktrees beside it. Not in the temporary directory, which every
@@ -127,7 +127,7 @@ fn commit(path: &Path, message: &str) -> String {
 }
 
 /// Changes as lines of text: status, path, lines.
-fn shown(changes: &Changes) -> String {
+fn shown(changes: &WorktreeChanges) -> String {
     let mut text = String::new();
     for file in &changes.files {
         let count = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
@@ -137,6 +137,6 @@ fn shown(changes: &Changes) -> String {
     for commit in &changes.commits {
         text += &format!("commit {}\n", commit.subject);
     }
-    let Changes { insertions, deletions, uncommitted, truncated, .. } = changes;
+    let WorktreeChanges { insertions, deletions, uncommitted, truncated, .. } = changes;
     text + &format!("+{insertions} -{deletions} uncommitted {uncommitted} truncated {truncated}\n")
 }

@@ -20,7 +20,7 @@ pub(super) const LEAST: usize = 16;
 const WINDOW: usize = 512;
 /// How far the next window begins from this one. What both have is longer than any rule looks ahead.
 const STRIDE: usize = 256;
-/// Lines of at least this length go on in the next line.
+/// Lines of at least this length continue in the next line.
 const FULL_LINE: usize = 60;
 /// Words are shorter than this.
 const LONG_LINE: usize = 40;

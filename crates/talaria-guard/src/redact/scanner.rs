@@ -67,7 +67,7 @@ struct Hiding {
     length: usize,
     /// Dots at its end so far.
     dots: usize,
-    /// It is known to go on up to there.
+    /// It is known to continue up to there.
     known: usize,
     until: Until,
 }
@@ -78,7 +78,7 @@ impl Scanner {
         Self { state: State::Text, pos: 0, written: 0, edge: (0, before) }
     }
 
-    /// Goes on through `text`, as far as it can be decided, and writes what comes before a secret, and its marker.
+    /// Continues through `text`, as far as it can be decided, and writes what comes before a secret, and its marker.
     pub(super) fn run(&mut self, text: &str, tail: Tail, out: &mut String) {
         let look = Look::new(text, tail);
         loop {

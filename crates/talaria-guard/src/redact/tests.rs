@@ -11,6 +11,7 @@ use super::*;
 mod bounds;
 mod documents;
 mod encodings;
+mod limits;
 mod texts;
 mod work;
 

@@ -43,7 +43,7 @@ impl<'t> Source<'t> {
         Some(c)
     }
 
-    /// Does the text go on with exactly this?
+    /// Is this exactly what follows in the text?
     pub(super) fn looking_at(&mut self, wanted: &str) -> bool {
         self.peek();
         self.rest().starts_with(wanted)

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-/// Stands for text that is not known, when a text is read a second time; refused in lines themselves.
+/// Represents text that is not known, when a text is read a second time; refused in lines themselves.
 const UNKNOWN: char = '\u{FDD0}';
-/// Stands for the home directory, likewise.
+/// Represents the home directory, likewise.
 const HOME: char = '\u{FDD1}';
 
 /// A part of a word.

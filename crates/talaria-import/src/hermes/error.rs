@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::config::BadYaml;
-use talaria_core::config::Problem;
+use talaria_core::config::ConfigProblem;
 
 use talaria_home::home::HomeError;
 use talaria_home::user_file::UserFileError;
@@ -34,7 +34,7 @@ pub enum HermesError {
     },
     /// Talaria's own configuration is not TOML.
     #[error("{}: {}", .0.display(), .1)]
-    Own(PathBuf, Box<Problem>),
+    Own(PathBuf, Box<ConfigProblem>),
     /// A file of Hermes or of the person.
     #[error(transparent)]
     File(#[from] UserFileError),
@@ -42,7 +42,7 @@ pub enum HermesError {
     #[error(transparent)]
     Home(#[from] HomeError),
     /// Another import is running.
-    #[error("another import is under way")]
+    #[error("another import is running")]
     Busy,
     /// Something could not be written.
     #[error("cannot write {}: {source}", path.display())]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 
 use serde::Serialize;
-use talaria_core::config::Problem;
+use talaria_core::config::ConfigProblem;
 use talaria_core::edit::{self, KeyPath, literal};
 
 use super::HermesError;
@@ -116,7 +116,7 @@ impl HermesUndo {
     }
 
     /// The servers of which anything was changed, by name, with their keys: half of one is another server.
-    fn kept_servers(&self, text: &str) -> Result<BTreeMap<String, String>, Problem> {
+    fn kept_servers(&self, text: &str) -> Result<BTreeMap<String, String>, ConfigProblem> {
         let mut servers: BTreeMap<String, Vec<&Edit>> = BTreeMap::new();
         for edit in &self.record.edits {
             if let Some(server) = edit.server() {

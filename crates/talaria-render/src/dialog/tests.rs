@@ -62,8 +62,8 @@ fn run(ask: Ask, lines: &[&str]) -> String {
     let mut told = format!("{:?}", dialog.step());
     for line in lines {
         match dialog.take(line) {
-            Next::Ask => told += &format!(" → {:?}", dialog.step()),
-            Next::Answer(answer) => {
+            DialogResult::Ask => told += &format!(" → {:?}", dialog.step()),
+            DialogResult::Answer(answer) => {
                 let fits = dialog.ask().check(&answer).is_ok();
                 return format!(
                     "{told} → {}{}",
@@ -181,7 +181,7 @@ fn what_is_typed_for_a_secret_is_hidden_and_not_written_down() {
     assert!(dialog.is_secret(), "the number of an option would tell");
     dialog.take("o");
     assert!(dialog.is_secret());
-    let Next::Answer(answer) = dialog.take(" hunter2 ") else { panic!() };
+    let DialogResult::Answer(answer) = dialog.take(" hunter2 ") else { panic!() };
     assert!(!format!("{answer:?} {dialog:?}").contains("hunter2"));
     let hidden = Field { secret: true, ..field("password", text()) };
     let mut dialog = Dialog::new(form(vec![hidden, field("name", text())]));

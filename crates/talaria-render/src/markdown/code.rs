@@ -1,4 +1,4 @@
-//! Lines of code in Markdown: written as they came, and noted for whoever gives them colours.
+//! Lines of code in Markdown: written as they came, and noted for the highlighter.
 
 use super::super::block::Fence;
 use super::super::sanitize::sanitize;

@@ -20,42 +20,45 @@ fn only_choices_that_exist_are_offered() {
     asks.push(sample::ask_input(vec![sample::question("q", "Which?", &[])]));
     let lines: Vec<String> = asks.into_iter().map(|ask| shown(&Dialog::new(ask))).collect();
     expect![[r#"
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] yes, once  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: 
+        [y] yes, once  [n] no, continue  [r] no, and say why  [x] no, stop the turn: 
         --
-        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] yes, for this turn  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, for this turn  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] yes, for this task  [n] no, it does not begin  [r] no, and say why: 
+        [y] yes, for this task  [n] no, do not start it  [r] no, and say why: 
         --
-        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] fill it in  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: 
+        [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
-        [y] done  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: 
+        [y] fill it in  [n] no, continue  [r] no, and say why  [x] no, stop the turn: 
         --
-        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [y] done  [n] no, continue  [r] no, and say why  [x] no, stop the turn: 
+        --
+        [y] yes, once  [s] yes, for this session  [a] yes, always  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
         --
 
         --
 
         --
-        [y] yes  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: 
+        [y] yes  [n] no, continue  [r] no, and say why  [x] no, stop the turn: 
         --
-        your answer (an empty line goes back): "#]]
+        your answer (empty line: back): "#]]
     .assert_eq(&lines.join("\n--\n"));
 }
 
@@ -66,13 +69,13 @@ fn keys_stay_inside_the_window() {
         let text = show(&dialog, Paint::new(sample::PIPE), Some(width)).text();
         let rows = text.lines().map(UnicodeWidthStr::width);
         assert!(rows.max().is_some_and(|widest| widest <= width.max(27)), "{width}: {text}");
-        assert!(text.ends_with("[x] no, and stop the turn: "), "{text}");
+        assert!(text.ends_with("[x] no, stop the turn: "), "{text}");
     }
     let narrow = show(&dialog, Paint::new(sample::PIPE), Some(60)).text();
     expect![[r#"
         [y] yes, once  [s] yes, for this session
-        [a] yes, always  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: "#]]
+        [a] yes, always  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: "#]]
     .assert_eq(&narrow);
 }
 
@@ -92,63 +95,63 @@ fn every_step_says_what_is_wanted() {
         text
     };
     expect![[r#"
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: r
-        why not, in a line for the model (an empty line goes back): 
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: "#]]
+        [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: r
+        tell Codex why (empty line: back): 
+        [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: "#]]
     .assert_eq(&steps(sample::ask_command("ls"), &["r", ""]));
     expect![[r#"
           │ Head: Which colour?
           │ [1] red: about red
           │ [2] blue: about blue
-        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: o
+        [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: o
           │ Head: Which colour?
           │ [1] red: about red
           │ [2] blue: about blue
-        your answer (an empty line goes back): 
+        your answer (empty line: back): 
           │ Head: Which colour?
           │ [1] red: about red
           │ [2] blue: about blue
-        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: 
+        [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: 
           │ Head: Which key?
-        your answer, which is not shown (an empty line goes back): 
-        [y] answer  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: y
+        your answer, not shown (empty line: back): 
+        [y] answer  [n] no, continue  [r] no, and say why  [x] no, stop the turn: y
           │ Head: Which colour?
           │ [1] red: about red
           │ [2] blue: about blue
-        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn: "#]]
+        [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn: "#]]
     .assert_eq(&steps(both, &["o", "", "1", "", "y"]));
     let lines = ["y", "Ada", "old", "7", "", "ada", "", "", "3", "1", "2"];
     expect![[r#"
-        [y] fill it in  [n] no, go on  [r] no, and say why  [x] no, and stop the turn: y
+        [y] fill it in  [n] no, continue  [r] no, and say why  [x] no, stop the turn: y
           │ Name (text, required)
-        your entry (an empty line goes back): Ada
+        your entry (empty line: back): Ada
           │ age (a whole number): in years
-        your entry (an empty line leaves it out): old
+        your entry (empty line: skip): old
           this takes a whole number
           │ age (a whole number): in years
-        your entry (an empty line leaves it out): 7
+        your entry (empty line: skip): 7
           │ ratio (a number, else 0.5)
-        your entry (an empty line keeps the default): 
+        your entry (empty line: default): 
           │ mail (email)
-        your entry (an empty line leaves it out): ada
+        your entry (empty line: skip): ada
           this takes text like ada@example.org (email)
           │ mail (email)
-        your entry (an empty line leaves it out): 
+        your entry (empty line: skip): 
           │ sure (yes or no)
-        your entry (an empty line leaves it out): 
+        your entry (empty line: skip): 
           │ colour (one of [1] Red [2] g)
-        your entry (an empty line leaves it out): 3
+        your entry (empty line: skip): 3
           this takes one of the options
           │ colour (one of [1] Red [2] g)
-        your entry (an empty line leaves it out): 1
+        your entry (empty line: skip): 1
           │ colours (any of [1] Red [2] g)
-        your entry (an empty line leaves it out): 
+        your entry (empty line: skip): 
           │ password (text)
-        your entry, which is not shown (an empty line leaves it out): "#]]
+        your entry, not shown (empty line: skip): "#]]
     .assert_eq(&steps(sample::ask_form(""), &lines));
 }

@@ -16,8 +16,9 @@ pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> 
         simple.words.len() >= words.len() && begins
     };
     let covered = commands.iter().filter(is_covered).count();
-    (commands.len() > 1 && covered < commands.len())
-        .then(|| format!("covers {covered} of {} commands of this line; you are asked again", commands.len()))
+    (commands.len() > 1 && covered < commands.len()).then(|| {
+        format!("covers {covered} of {} commands in this line; you will be asked again", commands.len())
+    })
 }
 
 /// The words of a command line; none where a quotation is left open. What a shell would expand is left as it stands.
@@ -69,7 +70,7 @@ mod tests {
         let line = "/bin/bash -lc 'wc -w a.txt | tee count.txt'";
         assert_eq!(
             told(line, &["wc", "-w", "a.txt"]).as_deref(),
-            Some("covers 1 of 2 commands of this line; you are asked again")
+            Some("covers 1 of 2 commands in this line; you will be asked again")
         );
         assert_eq!(told("/bin/bash -lc 'git status -s'", &["git", "status"]), None);
         assert_eq!(told("git add a && git add b", &["git", "add"]), None);

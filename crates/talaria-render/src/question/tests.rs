@@ -6,8 +6,12 @@ use super::super::sample;
 use super::*;
 
 fn asked(ask: &Ask) -> String {
-    let rules =
-        Rules { sandbox: "workspace-write", approval: "on-request", cwd: "/home/me/project", place: None };
+    let rules = QuestionContext {
+        sandbox: "workspace-write",
+        approval: "on-request",
+        cwd: "/home/me/project",
+        place: None,
+    };
     show(ask, Paint::new(sample::PIPE), Some(80), rules).text()
 }
 
@@ -40,7 +44,7 @@ fn a_command_says_what_else_it_would_get_and_what_always_means() {
         expect![[r#"
             ? Codex asks to run a command
               │ cat /etc/x y more
-              Codex takes it for this:
+              Codex reads it as:
               │ read /etc/x y
               with a wider sandbox, in which it
               │ may use the network
@@ -50,7 +54,7 @@ fn a_command_says_what_else_it_would_get_and_what_always_means() {
               in      /home/me/project
               note    Codex asks when it wants to leave the sandbox (workspace-write): if
                       you accept, the command may run outside it, with all your rights
-              always  [a] allows, in every conversation, all commands that begin with:
+              always  [a] allows commands that start with this, in every conversation:
               │ cat '/etc/x y'
         "#]],
     );
@@ -64,17 +68,16 @@ fn a_rule_that_is_the_command_itself_is_not_shown_twice() {
     check(
         &ask,
         expect![[r#"
-        ? Codex asks to run a command of 2 lines
-          │ /bin/bash -lc 'one
-          │ two'
-          in      /home/me/project
-          reason  may I?
-                  sure
-          note    Codex asks when it wants to leave the sandbox (workspace-write): if
-                  you accept, the command may run outside it, with all your rights
-          always  [a] allows, in every conversation, this exact command and whatever is
-                  added behind it
-    "#]],
+            ? Codex asks to run a command of 2 lines
+              │ /bin/bash -lc 'one
+              │ two'
+              in      /home/me/project
+              reason  may I?
+                      sure
+              note    Codex asks when it wants to leave the sandbox (workspace-write): if
+                      you accept, the command may run outside it, with all your rights
+              always  [a] allows commands that start like this, in every conversation
+        "#]],
     );
 }
 
@@ -88,13 +91,14 @@ fn what_is_said_about_the_sandbox_is_what_is_known() {
         ("workspace-write", "on-request", None),
         ("", "", None),
     ];
-    let told = notes
-        .map(|(sandbox, approval, place)| command_note(Rules { sandbox, approval, place, cwd: "/" }) + "\n");
+    let told = notes.map(|(sandbox, approval, place)| {
+        command_note(QuestionContext { sandbox, approval, place, cwd: "/" }) + "\n"
+    });
     expect![[r#"
         there is no sandbox (danger-full-access): it runs with all your rights
         if you accept, it runs inside the sandbox (workspace-write)
         if you accept, it runs outside the sandbox (workspace-write), with all your rights
-        if you accept, the command may run outside the sandbox (workspace-write), with all your rights: under untrusted, what fails inside is run again outside
+        if you accept, the command may run outside the sandbox (workspace-write), with all your rights: if it fails inside, Codex runs it again outside
         Codex asks when it wants to leave the sandbox (workspace-write): if you accept, the command may run outside it, with all your rights
         if you accept, the command may run outside the sandbox, with all your rights
     "#]].assert_eq(&told.concat());
@@ -117,7 +121,7 @@ fn a_command_always_says_where_it_would_run() {
         asked_because: None,
     };
     let place = |cwd| {
-        let rules = Rules { sandbox: "read-only", approval: "untrusted", cwd, place: None };
+        let rules = QuestionContext { sandbox: "read-only", approval: "untrusted", cwd, place: None };
         show(&bare, Paint::new(sample::PIPE), None, rules).text().lines().nth(2).map(str::to_owned)
     };
     assert_eq!(place("/home/me").as_deref(), Some("  in      /home/me"));
@@ -128,7 +132,7 @@ fn a_command_always_says_where_it_would_run() {
 fn a_command_says_why_the_rules_leave_it_to_a_person() {
     let ask =
         sample::ask_command("perl -e 'x'").because(Some("your deny rules cannot see inside inline code"));
-    let rules = Rules { sandbox: "read-only", approval: "untrusted", cwd: "/w", place: None };
+    let rules = QuestionContext { sandbox: "read-only", approval: "untrusted", cwd: "/w", place: None };
     let shown = show(&ask, Paint::new(sample::PIPE), None, rules).text();
     assert!(shown.contains("  asks    because your deny rules cannot see inside inline code\n"), "{shown}");
     let plain = show(&sample::ask_command("ls"), Paint::new(sample::PIPE), None, rules).text();
@@ -140,14 +144,14 @@ fn input_for_a_running_command_is_shown_exactly() {
     check(
         &sample::ask_stdin("rm -rf ~\u{1b}[2J"),
         expect![[r#"
-        ? Codex asks to type into a command that is running
-          │ write_stdin --session-id 63035 'rm -rf ~␛[2J
-          │ '
-          in      /home/me/project
-          reason  Send input to an existing terminal.
-          note    what this does is up to the running command: if that runs outside the
-                  sandbox, with all your rights
-    "#]],
+            ? Codex asks to type into a command that is running
+              │ write_stdin --session-id 63035 'rm -rf ~␛[2J
+              │ '
+              in      /home/me/project
+              reason  Send input to an existing terminal.
+              note    the running command decides what this does; if it runs outside the
+                      sandbox, it has all your rights
+        "#]],
     );
 }
 
@@ -156,13 +160,13 @@ fn an_address_is_shown_with_what_always_means() {
     check(
         &sample::ask_network(""),
         expect![[r#"
-            ? Codex asks to reach an address in the network
+            ? Codex asks to connect to a network address
               │ example.org (https)
               for this command:
               │ curl 
               reason  example.org is not in the allowed_domains
               note    if you accept, the command can send anything it can read to this host
-              always  [a] allows, in every conversation, this host:
+              always  [a] allows this host, in every conversation:
               │ example.org
         "#]],
     );
@@ -190,16 +194,31 @@ fn more_power_for_a_task_is_shown_with_who_wants_it() {
     check(
         &sample::ask_task_power(""),
         expect![[r#"
-        ? model:m asks for a task with more than its sandbox
-          one in which every command
-          │ may use the network
-          │ may read and write /var/cache/
-          │ may not touch whatever fits **/*.env
-          │ something that this version does not know: camera 
-          task    codex-0a1b2c3d4e5f
-          in      /home/me/project
-          note    the task begins when you accept, and has this as long as it exists;
-                  if you decline, it ends without having begun
+            ? model:m asks for a task with more than its sandbox allows
+              one in which every command
+              │ may use the network
+              │ may read and write /var/cache/
+              │ may not touch whatever fits **/*.env
+              │ something that this version does not know: camera 
+              task    codex-0a1b2c3d4e5f
+              in      /home/me/project
+              note    the task starts when you accept, and keeps this as long as it exists;
+                      if you decline, it never starts
+        "#]],
+    );
+}
+
+#[test]
+fn a_web_page_is_shown_with_its_whole_address() {
+    check(
+        &sample::ask_web_page(""),
+        expect![[r#"
+        ? The model asks to read a web page
+          │ https://example.org/docs?page=2
+          site    example.org
+          note    the sandbox of this conversation has no network; the address itself
+                  is sent to this site, and [s] permits all its pages in this
+                  conversation
     "#]],
     );
 }
@@ -215,7 +234,7 @@ fn the_models_questions_are_shown_with_their_options() {
           │ colour?
           │ [1] Red (Recommended): about Red (Recommended)
           │ [2] Blue: about Blue
-          note    the model goes on without an answer if you give none
+          note    without your answer the model continues
     "#]],
     );
     check(
@@ -227,7 +246,7 @@ fn the_models_questions_are_shown_with_their_options() {
           │ [1] Red (Recommended): about Red (Recommended)
           │ [2] Blue: about Blue
           │ Head: Which key?
-          note    the model goes on without an answer if you give none
+          note    without your answer the model continues
     "#]],
     );
 }
@@ -237,20 +256,20 @@ fn a_form_is_shown_with_all_its_fields() {
     check(
         &sample::ask_form(""),
         expect![[r#"
-        ? The MCP server docs␊x asks you to fill in a form
-          │ Who are you?
-          its fields:
-          │ Name (text, required)
-          │ age (a whole number): in years
-          │ ratio (a number, else 0.5)
-          │ mail (email)
-          │ sure (yes or no)
-          │ colour (one of [1] Red [2] g)
-          │ colours (any of [1] Red [2] g)
-          │ password (text)
-          note    what you type goes to this server, and what it does with it is not
-                  known
-    "#]],
+            ? The MCP server docs␊x asks you to fill in a form
+              │ Who are you?
+              its fields:
+              │ Name (text, required)
+              │ age (a whole number): in years
+              │ ratio (a number, else 0.5)
+              │ mail (email)
+              │ sure (yes or no)
+              │ colour (one of [1] Red [2] g)
+              │ colours (any of [1] Red [2] g)
+              │ password (text)
+              note    your input goes to this server; Talaria cannot know what it does with
+                      it
+        "#]],
     );
 }
 
@@ -263,7 +282,7 @@ fn an_address_to_visit_is_shown_and_not_opened() {
           │ Sign in, please
           the address:
           │ https://example.org/?next=⟨U+202E⟩
-          note    Talaria does not open it: look at the host before you do
+          note    Talaria does not open it; check the host before you do
     "#]],
     );
 }
@@ -281,7 +300,7 @@ fn what_nobody_can_answer_is_shown_too() {
     check(
         &sample::ask_unsupported(""),
         expect![[r#"
-        ? Codex asks something that this version of Talaria cannot put to you
+        ? Codex asks something that this version of Talaria cannot show
           │ something
           method  new/thing
     "#]],
@@ -327,7 +346,7 @@ fn a_tool_is_shown_with_its_arguments_whole() {
         expect![[r#"
             ? Codex asks to use a tool of the MCP server docs␊x
               │ Allow the docs MCP server to run tool "write"?
-              what the tool does, in the server's words:
+              the server describes the tool as:
               │ Writes a file.
               │   note    ␛[1Aharmless
               the arguments of this call:
@@ -344,7 +363,7 @@ fn a_tool_is_shown_with_its_arguments_whole() {
         expect![[r#"
             ? Codex asks to use a tool of the MCP server docs␊x
               │ Allow the docs MCP server to run tool "write"?
-              the arguments of this call: Codex did not tell them
+              the arguments of this call: not reported by Codex
               note    tools of MCP servers run outside the sandbox: if you accept, this one
                       may do whatever its server can
               always  [a] allows this tool, with any arguments, in every conversation:

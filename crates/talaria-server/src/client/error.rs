@@ -13,7 +13,7 @@ pub enum ClientError {
     /// The engine said no.
     #[error("{0}")]
     Problem(Problem),
-    /// Nobody listens: nothing was sent.
+    /// No one listens: nothing was sent.
     #[error("no engine runs for this home")]
     NotRunning,
     /// A person stopped the engine, and this client does not start another one.
@@ -52,7 +52,7 @@ impl ClientError {
             Self::Problem(problem) => problem.hint.clone(),
             Self::NotRunning => Some("start one with: talaria serve".to_owned()),
             Self::Stopped => {
-                Some("somebody ended it with `talaria stop`; run the command again to start it".to_owned())
+                Some("it was ended with `talaria stop`; run the command again to start it".to_owned())
             }
             Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
             Self::Broken(_) => Some("try again in a moment; `talaria doctor` looks at the engine".to_owned()),

@@ -1,6 +1,6 @@
 //! Reads an event of the engine: known, unknown, or corrupt.
 //!
-//! A newer engine that speaks the same API may tell events that this build does not know. They keep their place in the
+//! A newer engine that speaks the same API may send events that this build does not know. They keep their place in the
 //! conversation and are shown as unknown, with all of their text; only what has no place is an error.
 
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 
-/// Where an event stands, whatever it is.
+/// The place of an event, whatever it is.
 #[derive(Deserialize)]
 struct Place {
     session: talaria_core::ids::SessionId,

@@ -1,6 +1,6 @@
 //! The events of a conversation as they come, also across restarts of the engine: no gap, no repeat.
 //!
-//! The number of the last event that was given out is all that is needed to go on. When the connection ends it is made
+//! The number of the last event that was given out is all that is needed to continue. When the connection ends it is made
 //! again from there, first by waiting for the engine to come back (it may just be replaced by a newer one), then by
 //! starting it, if the client may do that. The attempts are bounded; whatever arrives renews them.
 
@@ -20,15 +20,15 @@ use crate::sse::Decoder;
 
 /// The longest event that is read.
 const EVENT_LIMIT: usize = 256 * 1024 * 1024;
-/// The server sends something every 15 seconds; after so long without anything it is gone.
+/// The server sends something every 15 seconds; after this long without anything it is gone.
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long the engine may take to begin an answer.
 const BEGIN: Duration = Duration::from_secs(60);
 /// The pauses between attempts.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
-/// So many attempts only wait for the engine to come back, about a second and a half.
+/// This many attempts only wait for the engine to come back, about a second and a half.
 const PATIENT: u32 = 7;
-/// After so many attempts without any sign of life it is given up.
+/// After this many attempts without any sign of life it is given up.
 const ATTEMPTS: u32 = 12;
 
 /// The events of one conversation.
@@ -64,7 +64,7 @@ impl Follow {
         Ok(follow)
     }
 
-    /// Gives the next event, waiting for it. After an error there is nothing more.
+    /// Returns the next event, waiting for it. After an error there is nothing more.
     ///
     /// Nothing is lost when this is cancelled.
     pub async fn next(&mut self) -> Option<Result<Numbered, ClientError>> {
@@ -124,7 +124,7 @@ impl Follow {
     }
 
     async fn reconnect(&mut self) -> Result<(), ClientError> {
-        // Not waited for: whoever stopped it said so before the stream ended.
+        // Not waited for: the client that stopped it was answered before the stream ended.
         self.client.respect_rest()?;
         loop {
             // Counted before the first wait, so that a cancelled attempt counts too.
@@ -132,7 +132,7 @@ impl Follow {
             tokio::time::sleep(pause(self.attempts)).await;
             if self.attempts > PATIENT {
                 match self.client.revive().await {
-                    // Somebody else may start one, for something else.
+                    // Someone else may start one, for something else.
                     Err(ClientError::Stopped) if self.attempts < ATTEMPTS => {}
                     result => result?,
                 }

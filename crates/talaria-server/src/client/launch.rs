@@ -1,8 +1,8 @@
 //! Finding the engine of a home, or starting it: what every command does first.
 //!
 //! At most one engine serves a home; that is the engine's own business (`engine.lock`). One that finds the home taken
-//! ends with the exit code [`HELD`], and whoever started it connects to the other. A command that is newer than the
-//! engine replaces it: the engine is asked to end and leaves its turns running, which the next one takes up.
+//! ends with the exit code [`HELD`], and its starter connects to the other. A command that is newer than the
+//! engine replaces it: the engine is asked to end and leaves its turns running, which the next one resumes.
 
 mod error;
 mod log;
@@ -67,7 +67,7 @@ pub struct Launcher {
     own: Build,
 }
 
-/// Finds the engine of `home`, or starts `program` as one, and gives a client that can do so again.
+/// Finds the engine of `home`, or starts `program` as one, and returns a client that can do so again.
 pub async fn ensure(home: &Path, program: &Path, own: Build) -> Result<Client, LaunchError> {
     Launcher::new(home, program, own).ensure().await
 }
@@ -135,12 +135,12 @@ impl Launcher {
             }
             if let Some(status) = started.ended() {
                 if status.code() != Some(i32::from(HELD)) {
-                    // Somebody else may have been faster.
+                    // Someone else may have been faster.
                     let other = found(Client::knock(&socket).await)?;
                     let ended = || LaunchError::Ended { status, log: log.path(), end: log.end() };
                     return other.ok_or_else(ended);
                 }
-                // Whoever holds the home comes up, and will answer, or goes down, and leaves it to us.
+                // The engine that holds the home starts, and will answer, or ends, and leaves it to us.
                 if started.since_end() > HELD_PAUSE {
                     started = self.start(&log)?;
                 }
@@ -172,7 +172,7 @@ impl Launcher {
         let pid = engine.engine().pid;
         let until = Instant::now() + END;
         while is_running(pid) {
-            // Where the number means somebody else, for example in another container, the socket decides.
+            // Where the number means someone else, for example in another container, the socket decides.
             let other = Client::knock(engine.socket()).await;
             if other.is_ok_and(|other| other.engine() != engine.engine()) {
                 return Ok(());
@@ -186,7 +186,7 @@ impl Launcher {
     }
 }
 
-/// Tells an engine that is not there, or is just ending, from one that cannot be used.
+/// Distinguishes an engine that is not there, or is just ending, from one that cannot be used.
 fn found(knocked: Result<Client, ClientError>) -> Result<Option<Client>, LaunchError> {
     match knocked {
         Ok(engine) => Ok(Some(engine)),

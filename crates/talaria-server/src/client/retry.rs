@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The routes that do all they do in one transaction, after everything that can be refused; a worktree that was made for a
-/// task is removed when its task cannot be written down.
+/// task is removed when its task cannot be recorded.
 const ALL_OR_NOTHING: [Route; 6] =
     [route::START_SESSION, route::START_TURN, route::SAY, route::COMPACT, route::START_TASK, route::SEND];
 
@@ -35,7 +35,7 @@ impl Retries {
         Self { is_repeatable, until: None }
     }
 
-    /// Has the engine refused once, because it was ending? Then whoever stopped it did so after the question was asked.
+    /// Has the engine refused once, because it was ending? Then it was stopped after the question was asked.
     pub(super) fn has_begun(&self) -> bool {
         self.until.is_some()
     }
@@ -44,7 +44,7 @@ impl Retries {
     pub(super) async fn wait_after(&mut self, error: &ClientError) -> bool {
         let is_ending = match error {
             ClientError::Problem(problem) => problem.code == ProblemCode::Stopping,
-            // Nobody listens between two engines.
+            // No one listens between two engines.
             ClientError::NotRunning => self.has_begun(),
             _ => false,
         };

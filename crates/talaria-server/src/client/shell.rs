@@ -1,6 +1,6 @@
 //! A command of the person's own that the engine runs: what it prints, as it comes.
 //!
-//! Unlike a conversation it is not taken up again: the command ends with the connection, so one that breaks is an error.
+//! Unlike a conversation it is not resumed: the command ends with the connection, so one that breaks is an error.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::sse::Decoder;
 
 /// The longest piece that is read.
 const PIECE_LIMIT: usize = 64 * 1024 * 1024;
-/// The server sends something every 15 seconds; after so long without anything it is gone.
+/// The server sends something every 15 seconds; after this long without anything it is gone.
 const SILENCE: Duration = Duration::from_secs(60);
 /// How long the engine may take to begin: it may have to start Codex.
 const BEGIN: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ impl ShellRun {
         Ok(Self { stream: Some((response.into_body(), connection)), decoder: Decoder::new(PIECE_LIMIT) })
     }
 
-    /// Gives what happens next, waiting for it; after the end, or after an error, nothing. The end is always told: a
+    /// Returns what happens next, waiting for it; after the end, or after an error, nothing. The end is always reported: a
     /// stream that breaks off before it is an error.
     ///
     /// Nothing is lost when this is cancelled.

@@ -50,7 +50,7 @@ impl Drop for Connection {
     }
 }
 
-/// Sends a question and gives the beginning of the answer, if it is one and not a refusal.
+/// Sends a question and returns the beginning of the answer, if it is one and not a refusal.
 pub(crate) async fn ask(
     socket: &Path,
     question: &Question,
@@ -59,7 +59,7 @@ pub(crate) async fn ask(
         .await
         .map_err(|_| ClientError::Broken("it does not accept connections".to_owned()))??;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // How the connection ends is seen by whoever reads the answer.
+    // How the connection ends is seen by the code that reads the answer.
     let connection = Connection(tokio::spawn(async move { drop(connection.await) }));
     let response = sender.send_request(question.request()?).await?;
     if response.status().is_success() {
@@ -78,7 +78,7 @@ pub(crate) async fn ask(
 pub(crate) async fn read<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, ClientError> {
     let body = Limited::new(response.into_body(), ANSWER_LIMIT).collect().await;
     let body = body.map_err(|error| ClientError::Broken(error.to_string()))?.to_bytes();
-    // Nothing at all stands for "done".
+    // An empty body means "done".
     let text = if body.is_empty() { &b"null"[..] } else { &body };
     serde_json::from_slice(text)
         .map_err(|error| ClientError::Broken(format!("its answer is not understood: {error}")))

@@ -1,4 +1,4 @@
-//! One call of the tool: what the engine is asked, and what the model is told.
+//! One call of the tool: what the engine is asked, and what the model gets.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use talaria_core::api::{
     AnswerRequest, Interrupt, NewTask, NewTurn, Notify, Numbered, Problem, ProblemCode, Say, TaskInfo,
     TaskQuery, When,
 };
-use talaria_core::bridge::{Call, Reply, Response, Start, step};
+use talaria_core::bridge::{BridgeCall, Reply, Response, Start, step};
 use talaria_core::input::InputPart;
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
@@ -21,16 +21,16 @@ use crate::client::{Client, ClientError};
 const STOPPING: Duration = Duration::from_secs(5);
 /// How many events are read at once.
 const PAGE: usize = 500;
-/// So many pages of nothing but pieces of text are read for one answer.
+/// The most pages of nothing but pieces of text that are read for one answer.
 const PAGES: usize = 40;
 
-/// Somebody who calls the tool.
+/// Someone who calls the tool.
 pub(super) struct Caller<'a> {
     pub(super) engine: Client,
     pub(super) door: &'a Door,
     pub(super) told: &'a Told,
     pub(super) progress: Progress,
-    /// When one of them is cancelled, nobody waits any longer.
+    /// When one of them is cancelled, no one waits any longer.
     pub(super) stops: [CancellationToken; 2],
 }
 
@@ -39,25 +39,25 @@ type Done = Result<Reply, Reply>;
 
 impl Caller<'_> {
     /// Does what is asked.
-    pub(super) async fn run(mut self, call: Call) -> Done {
+    pub(super) async fn run(mut self, call: BridgeCall) -> Done {
         match call {
-            Call::Start(start) => self.start(*start).await,
-            Call::Status { task } => Ok(Reply::status(&self.task(&task).await?)),
-            Call::List { limit } => {
+            BridgeCall::Start(start) => self.start(*start).await,
+            BridgeCall::Status { task } => Ok(Reply::status(&self.task(&task).await?)),
+            BridgeCall::List { limit } => {
                 let query = TaskQuery { limit, ..TaskQuery::default() };
-                Ok(Reply::list(&self.engine.tasks(&query).await.map_err(told)?))
+                Ok(Reply::list(&self.engine.tasks(&query).await.map_err(failure)?))
             }
-            Call::Result { task } => Ok(Reply::result(&self.task(&task).await?)),
-            Call::Events { task, after, limit } => self.events(&task, after, limit).await,
-            Call::Wait { task, timeout } => {
+            BridgeCall::Result { task } => Ok(Reply::result(&self.task(&task).await?)),
+            BridgeCall::Events { task, after, limit } => self.events(&task, after, limit).await,
+            BridgeCall::Wait { task, timeout } => {
                 settle(&self.engine, &task, timeout, self.told, &mut self.progress, &self.stops).await
             }
-            Call::Send { task, prompt, deadline } => self.send(&task, prompt, deadline).await,
-            Call::Steer { task, instruction } => self.steer(&task, instruction).await,
-            Call::Interrupt { task } => self.interrupt(&task).await,
-            Call::Respond { task, request, response } => self.respond(task, &request, response).await,
-            Call::NotifyCompleted { limit, dry_run } => {
-                let notices = self.engine.notify(Notify { limit, dry_run }).await.map_err(told)?;
+            BridgeCall::Send { task, prompt, deadline } => self.send(&task, prompt, deadline).await,
+            BridgeCall::Steer { task, instruction } => self.steer(&task, instruction).await,
+            BridgeCall::Interrupt { task } => self.interrupt(&task).await,
+            BridgeCall::Respond { task, request, response } => self.respond(task, &request, response).await,
+            BridgeCall::NotifyCompleted { limit, dry_run } => {
+                let notices = self.engine.notify(Notify { limit, dry_run }).await.map_err(failure)?;
                 Ok(Reply::notified(&notices, dry_run))
             }
         }
@@ -74,7 +74,7 @@ impl Caller<'_> {
     }
 
     async fn task(&self, id: &str) -> Result<TaskInfo, Reply> {
-        self.engine.task(id).await.map_err(told)
+        self.engine.task(id).await.map_err(failure)
     }
 
     async fn start(&self, start: Start) -> Done {
@@ -93,7 +93,7 @@ impl Caller<'_> {
             codex_home: start.codex_home.map(|home| self.door.path(&home)),
             turn: self.turn(prompt, start.deadline),
         };
-        let started = self.engine.start_task(&new).await.map_err(told)?;
+        let started = self.engine.start_task(&new).await.map_err(failure)?;
         match self.engine.task(&started.id).await {
             Ok(task) => Ok(Reply::started(&task)),
             // It was started all the same, and must not be started again.
@@ -102,17 +102,17 @@ impl Caller<'_> {
     }
 
     async fn send(&self, id: &str, prompt: String, deadline: Option<Duration>) -> Done {
-        let sent = self.engine.send(id, &self.turn(prompt, deadline)).await.map_err(told)?;
+        let sent = self.engine.send(id, &self.turn(prompt, deadline)).await.map_err(failure)?;
         Ok(Reply::sent(sent, &self.task(id).await?))
     }
 
     async fn steer(&self, id: &str, text: String) -> Done {
         let task = self.task(id).await?;
         if task.status.is_terminal() {
-            return Err(over(&task, "there is no turn to steer", "`send` gives it a follow-up"));
+            return Err(over(&task, "there is no turn to steer", "`send` starts a follow-up"));
         }
         let said = self.engine.say(id, &Say { text, images: Vec::new(), when: When::Now }).await;
-        let what = if said.map_err(told)?.to_running_turn {
+        let what = if said.map_err(failure)?.to_running_turn {
             "sent to the running turn, and not read yet"
         } else {
             "the running turn cannot use it; it is queued for the next turn"
@@ -125,7 +125,7 @@ impl Caller<'_> {
         if task.status.is_terminal() {
             return Err(over(&task, "there is nothing to stop", "`result` shows what came of it"));
         }
-        self.engine.interrupt(id, Interrupt { by: Who::Model }).await.map_err(told)?;
+        self.engine.interrupt(id, Interrupt { by: Who::Model }).await.map_err(failure)?;
         let nothing_new = Told::default();
         // Open requests do not end the wait: they end with the turn.
         nothing_new.tell(task.requests.iter().map(|request| request.id.to_string()));
@@ -134,7 +134,7 @@ impl Caller<'_> {
     }
 
     async fn respond(&self, task: Option<String>, id: &str, response: Response) -> Done {
-        let request = self.engine.request(id).await.map_err(told)?;
+        let request = self.engine.request(id).await.map_err(failure)?;
         let is_of = |task: &String| {
             request.session.as_str().starts_with(task.as_str())
                 || request.task.as_deref().is_some_and(|own| own.starts_with(task.as_str()))
@@ -148,7 +148,7 @@ impl Caller<'_> {
         }
         let answer = response.to(request.ask.as_ref()).map_err(|mistake| Reply::mistake(&mistake))?;
         let sent = AnswerRequest { answer: answer.revealed(), by: Who::Model, digest: None };
-        let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(told)?;
+        let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(failure)?;
         let task = self.engine.task(request.session.as_str()).await.ok();
         Ok(Reply::answered(&answered, task.as_ref()))
     }
@@ -156,7 +156,7 @@ impl Caller<'_> {
     async fn events(&self, id: &str, after: i64, limit: usize) -> Done {
         let (mut found, mut last): (Vec<Numbered>, i64) = (Vec::new(), after);
         for _ in 0..PAGES {
-            let page = self.engine.events(id, last, PAGE).await.map_err(told)?;
+            let page = self.engine.events(id, last, PAGE).await.map_err(failure)?;
             let is_last = page.len() < PAGE;
             for event in page {
                 last = event.seq;
@@ -180,6 +180,6 @@ fn over(task: &TaskInfo, what: &str, hint: &str) -> Reply {
     Reply::problem(&Problem::new(ProblemCode::Conflict, message).try_this(hint))
 }
 
-fn told(error: ClientError) -> Reply {
+fn failure(error: ClientError) -> Reply {
     refused(&error)
 }

@@ -1,7 +1,7 @@
 //! The way to the engine, and who comes through it: always a model, under the name that the person gave it or the client
 //! has.
 //!
-//! The engine may end, or be replaced, at any time between two calls: each one looks for it anew and starts it if need be.
+//! The engine may end, or be replaced, at any time between two calls: each one looks for it again and starts it if need be.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl Door {
         Self { launcher, caller, codex_check, started_in, name: None }
     }
 
-    /// Whoever comes is called this, whatever it says.
+    /// The name of every caller, whatever it says.
     #[must_use]
     pub fn called(mut self, name: Option<String>) -> Self {
         self.name = name;

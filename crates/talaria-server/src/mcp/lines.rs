@@ -1,7 +1,7 @@
 //! One JSON-RPC message a line, within a limit. What is no message is answered with an error, never with silence: a
 //! client that waits for an answer would wait for ever.
 //!
-//! A line is written as a whole or not at all, also when whoever wanted it written is gone by then.
+//! A line is written as a whole or not at all, also when its sender is gone by then.
 
 use std::io;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
         let reply: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(error, id);
         let output = Arc::clone(&self.output);
         // A task of its own: reading may be cancelled at any time, and a line must be written whole. Whether it could be
-        // written is told by the next read.
+        // written is reported by the next read.
         tokio::spawn(async move { drop(write(&output, &reply).await) });
     }
 }
@@ -161,7 +161,7 @@ where
     async fn close(&mut self) -> io::Result<()> {
         match self.output.try_lock() {
             Ok(mut output) => output.shutdown().await,
-            // Somebody still writes to a client that does not read: that is not waited for.
+            // Someone still writes to a client that does not read: that is not waited for.
             Err(_) => Ok(()),
         }
     }

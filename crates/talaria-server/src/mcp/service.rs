@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use talaria_core::api::{ProblemCode, TaskQuery};
 use talaria_core::bridge::{
-    Call, DESCRIPTION, INSTRUCTIONS, Reply, TOOL, TRANSCRIPT_TEMPLATE, input_schema, transcript_of,
+    BridgeCall, DESCRIPTION, INSTRUCTIONS, Reply, TOOL, TRANSCRIPT_TEMPLATE, input_schema, transcript_of,
     transcript_uri,
 };
 use talaria_guard::plain;
@@ -48,7 +48,7 @@ impl Bridge {
     }
 
     async fn call(&self, request: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Reply {
-        let (call, ignored) = match Call::read(&request.arguments.unwrap_or_default()) {
+        let (call, ignored) = match BridgeCall::read(&request.arguments.unwrap_or_default()) {
             Ok(read) => read,
             Err(mistake) => return Reply::mistake(&mistake),
         };
@@ -120,7 +120,7 @@ impl ServerHandler for Bridge {
             let title = plain::one_line(&task.title);
             Resource::new(transcript_uri(&task.id), format!("transcript of {}", task.id))
                 .with_title(title.chars().take(120).collect::<String>())
-                .with_description(format!("What was said and done; the task is {}", task.status.word()))
+                .with_description(format!("Transcript; the task is {}", task.status.word()))
                 .with_mime_type(MARKDOWN)
         };
         let mut listed = ListResourcesResult::with_all_items(tasks.iter().map(resource).collect());
@@ -134,7 +134,7 @@ impl ServerHandler for Bridge {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let template = ResourceTemplate::new(TRANSCRIPT_TEMPLATE, "transcript of a task")
-            .with_description("What was said and done in a task, as Markdown")
+            .with_description("Transcript of a task, as Markdown")
             .with_mime_type(MARKDOWN);
         Ok(ListResourceTemplatesResult::with_all_items(vec![template]))
     }
@@ -163,7 +163,7 @@ impl ServerHandler for Bridge {
     }
 }
 
-/// What a model is told when the engine did not do what it was asked.
+/// What a model gets when the engine did not do what it was asked.
 pub(super) fn refused(error: &ClientError) -> Reply {
     match error {
         ClientError::Problem(problem) => Reply::problem(problem),

@@ -20,7 +20,7 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
     let mut text = Bounded::new(LIMIT);
     let detail = engine.session(id).await?;
     text.push(&markdown::head(&detail));
-    // What was said before the first event stands at 0.
+    // What was said before the first event is at 0.
     let (mut after, mut before) = (-1, None);
     loop {
         let page = engine.messages(id, after, PAGE).await?;

@@ -1,6 +1,6 @@
-//! Waiting until a task has ended or needs a person, for a bounded time; the task itself goes on whatever happens here.
+//! Waiting until a task has ended or needs a person, for a bounded time; the task itself continues whatever happens here.
 //!
-//! A request ends a wait once: whoever was told of it and waits again waits for the person, not in a circle.
+//! A request ends a wait once: a caller that has seen it and waits again waits for the person, not in a circle.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -19,14 +19,14 @@ use tokio_util::sync::CancellationToken;
 use super::service::refused;
 use crate::client::{Client, ClientError, Follow};
 
-/// A client that hears nothing for a while may give the call up.
+/// A client that receives nothing for a while may cancel the call.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 /// How long reading the last steps of a task that has ended may take.
 const REST: Duration = Duration::from_secs(2);
 /// The most requests that are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// The requests that a waiting caller was told of.
+/// The requests that a waiting caller has seen.
 #[derive(Debug, Default)]
 pub(super) struct Told(Mutex<BTreeSet<String>>);
 
@@ -46,7 +46,7 @@ impl Told {
     }
 }
 
-/// Tells a client how far it is, if it wants to know.
+/// Sends a client the progress, if it wants to know.
 pub(super) struct Progress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -62,12 +62,12 @@ impl Progress {
         let Some(token) = self.token.clone() else { return };
         self.count += 1;
         let progress = ProgressNotificationParam::new(token, f64::from(self.count));
-        // A client that is gone is noticed by whoever reads its input.
+        // A client that is gone is noticed by the code that reads its input.
         drop(self.peer.notify_progress(progress.with_message(plain::one_line(message))).await);
     }
 }
 
-/// Waits, and says how the task stands then.
+/// Waits, and returns the state of the task then.
 pub(super) async fn settle(
     engine: &Client,
     id: &str,

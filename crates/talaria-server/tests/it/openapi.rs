@@ -11,9 +11,10 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
-    Discard, Discarded, EngineInfo, Import, Imported, Interrupt, LookAt, NewSession, NewTask, NewTurn,
-    NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say,
-    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Status, Stop,
+    Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
+    MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
+    NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
+    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
@@ -68,7 +69,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
     let page = || vec![number("after", "Only greater numbers."), number("limit", "At most so many.")];
     match route.name {
         "info" => schemas.gives::<EngineInfo>(),
-        "status" => schemas.gives::<Status>(),
+        "status" => schemas.gives::<EngineStatus>(),
         "stop" => schemas.takes::<Stop, Stopped>(),
         "start_session" => schemas.takes::<NewSession, SessionStarted>(),
         "sessions" => {
@@ -110,6 +111,13 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "apply" => schemas.gives::<Applied>(),
         "discard" => schemas.takes::<Discard, Discarded>(),
         "notify" => schemas.takes::<Notify, Vec<NoticeInfo>>(),
+        "memory" => Shape { query: fields_of::<MemoryQuery>(schemas), ..schemas.gives::<MemoryList>() },
+        "change_memory" => schemas.takes::<MemoryWish, MemoryDone>(),
+        "memory_history" => Shape {
+            query: fields_of::<MemoryHistoryQuery>(schemas),
+            ..schemas.gives::<Vec<MemoryRevision>>()
+        },
+        "memory_pending" => schemas.gives::<Vec<MemoryProposal>>(),
         "audit" => Shape { query: fields_of::<AuditQuery>(schemas), ..schemas.gives::<Vec<AuditEntry>>() },
         "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use talaria_core::api::{
-    AnswerRequest, Compact, Interrupt, Kind, LookAt, Problem, ProblemCode, Prune, RequestState, SessionQuery,
-    Stop, Stopped, TaskQuery,
+    AnswerRequest, Compact, Interrupt, Kind, LookAt, MemoryHistoryQuery, MemoryItem, MemoryQuery, MemoryWish,
+    Problem, ProblemCode, Prune, RequestState, SessionQuery, Stop, Stopped, TaskQuery,
 };
 use talaria_core::event::Event;
 use talaria_core::next_step::NextStep;
@@ -206,4 +206,43 @@ async fn a_conversation_is_shortened_when_nothing_runs_and_offers_start_none() {
     assert_eq!(scene.received("thread/compact/start").len(), 1);
     let model = client.on_behalf_of("model:m".parse().unwrap());
     assert_eq!(code(model.compact(id, &compact).await), ProblemCode::Forbidden);
+}
+
+#[tokio::test]
+async fn the_memory_is_changed_listed_and_taken_back_by_a_person_alone() {
+    let scene = Scene::start().await;
+    let client = scene.client().await;
+    let cwd = scene.home.path().to_str().unwrap().to_owned();
+    let add = |scope: &str| MemoryWish::Add {
+        scope: scope.to_owned(),
+        text: format!("about the {scope}"),
+        cwd: cwd.clone(),
+    };
+    for scope in ["user", "notes", "project"] {
+        assert_eq!(client.change_memory(&add(scope)).await.unwrap().changed.len(), 1);
+    }
+    let edit = MemoryWish::Replace { entry: "the user".to_owned(), text: "likes herons".to_owned() };
+    let edited = client.change_memory(&edit).await.unwrap().changed.remove(0);
+    let query = MemoryQuery { cwd: Some(cwd.clone()) };
+    let list = client.memory(&query).await.unwrap();
+    let line = |item: &MemoryItem| format!("{} {} {}", item.scope.len() > 5, item.text, item.is_shown);
+    let lines: Vec<String> = list.entries.iter().map(line).collect();
+    assert_eq!(
+        lines,
+        ["false likes herons true", "false about the notes true", "true about the project true"]
+    );
+    let undo = MemoryWish::Undo { revision: edited.revision.unwrap() };
+    client.change_memory(&undo).await.unwrap();
+    assert_eq!(code(client.change_memory(&undo).await), ProblemCode::Conflict);
+    let history = MemoryHistoryQuery { entry: Some(edited.entry), ..MemoryHistoryQuery::default() };
+    let history = client.memory_history(&history).await.unwrap();
+    let afters: Vec<_> = history.iter().filter_map(|row| row.after.as_deref()).collect();
+    assert_eq!(afters, ["about the user", "likes herons", "about the user"]);
+    assert_eq!(client.memory_pending().await.unwrap(), []);
+
+    let model = client.on_behalf_of("model:m".parse().unwrap());
+    assert_eq!(code(model.memory(&query).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.change_memory(&add("user")).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.memory_history(&MemoryHistoryQuery::default()).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.memory_pending().await), ProblemCode::Forbidden);
 }

@@ -275,7 +275,7 @@ async fn rest(mut stream: UnixStream) -> String {
 fn serve(socket: &Path, engine: &Engine, notices: &Arc<Mutex<Vec<String>>>) -> JoinHandle<()> {
     let listener = talaria_server::bind(socket).unwrap();
     let notices = Arc::clone(notices);
-    let tell = move |notice: talaria_server::Notice| notices.lock().unwrap().push(notice.to_string());
+    let tell = move |notice: talaria_server::ServerNotice| notices.lock().unwrap().push(notice.to_string());
     tokio::spawn(talaria_server::serve(engine.clone(), listener, tell))
 }
 

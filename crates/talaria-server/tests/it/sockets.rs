@@ -118,5 +118,5 @@ async fn a_socket_that_somebody_removed_is_made_again() {
         }
     };
     tokio::time::timeout(PATIENCE, again).await.unwrap();
-    assert_eq!(*scene.notices.lock().unwrap(), ["somebody removed the socket; it was made again"]);
+    assert_eq!(*scene.notices.lock().unwrap(), ["the socket was removed; it was created again"]);
 }

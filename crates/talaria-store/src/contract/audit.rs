@@ -31,7 +31,7 @@ pub async fn only_the_answer_that_won_is_in_the_log(store: Store) {
     let ticket = scene::asked(&store, &id, scene::request("req-1", "ls")).await;
     let audited = |action: &str, by: &str| {
         let audit = Some(entry(action, AuditOutcome::Done));
-        crate::Answer { audit, ..scene::answer("accept", by) }
+        crate::NewAnswer { audit, ..scene::answer("accept", by) }
     };
     assert_eq!(store.answer_request(&ticket, audited("first", "a")).await.unwrap(), AnswerResult::Won);
     let late = store.answer_request(&ticket, audited("second", "b")).await.unwrap();

@@ -105,7 +105,7 @@ pub async fn a_session_stays_until_everybody_was_told(store: Store) {
     assert!(store.task(&SessionId::new("failed")).await.unwrap().is_some());
 }
 
-/// Old events go, by age and by number; numbers go on, messages stay, and the gap can be seen.
+/// Old events go, by age and by number; numbers continue, messages stay, and the gap can be seen.
 pub async fn old_events_are_trimmed_from_the_front(store: Store) {
     let id = spoken(&store, "one", 10).await;
     for at in 20..30 {

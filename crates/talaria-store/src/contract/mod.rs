@@ -13,11 +13,13 @@ pub mod homes;
 pub mod hosts;
 pub mod imports;
 pub mod leases;
+pub mod memory;
 pub mod outbox;
 pub mod scene;
 pub mod search;
 pub mod sessions;
 pub mod tasks;
+pub mod tool_calls;
 pub mod turns;
 
 /// Makes a test of every promise. The factory is an async function that returns an empty store and a value that keeps
@@ -107,6 +109,14 @@ macro_rules! contract_tests {
                 a_conversation_grows_and_knows_where_it_came_from,
                 an_import_is_undone_unless_its_sessions_were_used_since,
             ],
+            memory: [
+                an_entry_changes_with_its_revision_or_not_at_all,
+                of_two_writers_one_has_to_read_again,
+                every_former_text_is_kept,
+                a_proposal_is_decided_once,
+                a_file_and_the_changes_it_made_are_written_together,
+                what_a_conversation_was_sent_is_kept_as_long_as_it,
+            ],
             outbox: [
                 an_entry_is_claimed_by_one_at_a_time,
                 two_claimers_never_get_the_same_entry,
@@ -125,6 +135,15 @@ macro_rules! contract_tests {
                 tasks_are_listed_by_their_last_change_page_by_page,
                 a_line_shows_the_last_turn_and_what_waits,
                 tasks_are_listed_by_owner_and_whether_they_go_on,
+            ],
+            tool_calls: [
+                an_offer_is_kept_once,
+                a_call_begins_once,
+                what_a_former_engine_left_running_is_unknown,
+                a_sealed_result_is_erased_when_it_is_delivered,
+                the_end_of_a_turn_erases_the_results_of_its_calls,
+                the_calls_go_with_their_session,
+                a_session_keeps_the_contract_of_its_thread,
             ],
         }
     };

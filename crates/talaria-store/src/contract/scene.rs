@@ -3,7 +3,7 @@
 use talaria_core::ids::{SessionId, TicketId};
 
 use crate::{
-    Answer, Batch, Change, Lease, NewEvent, NewMessage, NewRequest, NewSessionRow, NewTaskRow, NewTurnRow,
+    Batch, Change, Lease, NewAnswer, NewEvent, NewMessage, NewRequest, NewSessionRow, NewTaskRow, NewTurnRow,
     RequestOrigin, SessionKind, Store,
 };
 
@@ -119,8 +119,8 @@ pub async fn asked(store: &Store, session: &SessionId, request: NewRequest) -> T
 }
 
 /// An answer from this sender.
-pub fn answer(decision: &str, by: &str) -> Answer {
-    Answer {
+pub fn answer(decision: &str, by: &str) -> NewAnswer {
+    NewAnswer {
         decision: decision.to_owned(),
         sealed: Some(b"sealed".to_vec()),
         by: by.to_owned(),

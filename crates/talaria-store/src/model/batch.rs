@@ -10,6 +10,7 @@ use crate::model::message::NewMessage;
 use crate::model::outbox::NewOutbox;
 use crate::model::request::{NewRequest, RequestPatch};
 use crate::model::session::SessionPatch;
+use crate::model::tool_call::{NewToolCall, ToolCallKey, ToolCallStep};
 use crate::model::turn::{NewTurnRow, TurnPatch};
 
 /// Events of one session and the changes that belong to them.
@@ -54,6 +55,14 @@ pub enum Change {
     Background(Option<String>),
     /// A new outbox entry. Its id must be new.
     Outbox(NewOutbox),
+    /// A call of one of our tools is offered. One that is in the ledger already stays as it is.
+    ToolOffered(NewToolCall),
+    /// A call that is in the ledger runs or ends. One that cannot is a conflict.
+    ToolCall(ToolCallKey, ToolCallStep),
+    /// The runtime has the result of a call: what is kept of the result is erased.
+    ToolDelivered(ToolCallKey),
+    /// The turn with this ordinal is over: nothing is kept for its calls any more.
+    ToolsClosed(i64),
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

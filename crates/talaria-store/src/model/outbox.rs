@@ -11,7 +11,7 @@ pub struct NewOutbox {
     pub id: String,
     /// What kind of thing.
     pub kind: String,
-    /// What is to be told, as JSON.
+    /// The notice, as JSON.
     pub payload: String,
     /// The target; an entry without one is never claimed.
     pub target: Option<String>,
@@ -26,7 +26,7 @@ pub struct OutboxRow {
     pub session: SessionId,
     /// What kind of thing.
     pub kind: String,
-    /// What is to be told, as JSON.
+    /// The notice, as JSON.
     pub payload: String,
     /// The target, if there is one.
     pub target: Option<String>,

@@ -40,7 +40,7 @@ pub struct RequestOrigin {
 pub struct RequestPatch {
     /// Which request.
     pub id: TicketId,
-    /// How far it is. `void` means that nobody answered: if somebody did meanwhile, the answer is kept in escrow where
+    /// How far it is. `void` means that no one answered: if someone did meanwhile, the answer is kept in escrow where
     /// that is possible, and is `undelivered` otherwise.
     pub state: Option<RequestState>,
     /// The decision in a word.
@@ -108,7 +108,7 @@ pub struct RequestRow {
 
 /// An answer of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct NewAnswer {
     /// The decision in a word.
     pub decision: String,
     /// What goes to Codex, sealed; `None` for secrets, which are never kept.
@@ -126,7 +126,7 @@ pub struct Answer {
 pub enum AnswerResult {
     /// It is the answer.
     Won,
-    /// Somebody was faster.
+    /// Someone was faster.
     AlreadyAnswered {
         /// The decision that counts.
         decision: String,
@@ -135,7 +135,7 @@ pub enum AnswerResult {
         /// When it was made.
         at: i64,
     },
-    /// Nobody asks any more.
+    /// No one asks any more.
     Closed {
         /// How it ended.
         state: RequestState,

@@ -60,6 +60,10 @@ pub struct SessionPatch {
     pub archived: Option<bool>,
     /// Whether a turn runs.
     pub state: Option<SessionState>,
+    /// Which tools its thread was started with.
+    pub contract: Option<i64>,
+    /// Whether it was said which tools the thread lacks.
+    pub contract_said: Option<bool>,
 }
 
 /// A session that was kept.
@@ -89,6 +93,10 @@ pub struct SessionRow {
     pub settings: Option<String>,
     /// Whether a turn runs.
     pub state: SessionState,
+    /// Which tools its thread was started with; `None` if that was not recorded.
+    pub contract: Option<i64>,
+    /// Whether it was said which tools the thread lacks.
+    pub contract_said: bool,
     /// Whether it is out of the ordinary list.
     pub archived: bool,
     /// When it was made.
@@ -142,6 +150,6 @@ pub struct Cursor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPage {
     pub sessions: Vec<SessionRow>,
-    /// Where to go on, if there may be more.
+    /// Where to continue, if there may be more.
     pub next: Option<Cursor>,
 }

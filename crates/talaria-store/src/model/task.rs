@@ -13,7 +13,7 @@ pub struct NewTaskRow {
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
-    /// Whom to tell, one target each.
+    /// Whom to notify, one target each.
     pub notify: Vec<String>,
     /// Where it came from, if it was not made here.
     pub origin: Option<String>,
@@ -27,7 +27,7 @@ pub struct TaskRow {
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
-    /// Whom to tell, one target each.
+    /// Whom to notify, one target each.
     pub notify: Vec<String>,
     /// Where it came from, if it was not made here.
     pub origin: Option<String>,
@@ -88,7 +88,7 @@ pub struct LastTurn {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskPage {
     pub tasks: Vec<TaskLineRow>,
-    /// Where to go on, if there may be more.
+    /// Where to continue, if there may be more.
     pub next: Option<Cursor>,
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_core::event::Stage;
+use talaria_core::tool::ledger::ToolCallState;
 
 use crate::error::StoreError;
 
@@ -129,6 +130,46 @@ words! {
         Done = "done",
         /// The caller had no right to it.
         Refused = "refused",
+    }
+}
+
+impl Word for ToolCallState {
+    const NAME: &'static str = "state of a call of a tool";
+
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+words! {
+    /// Who changed the memory.
+    MemoryAuthor ("author of a memory") {
+        /// A person, by a command.
+        Person = "person",
+        /// A model, by the tool.
+        Model = "model",
+        /// An edit of the file, by an unverified author.
+        File = "file",
+        /// An import from another program.
+        Import = "import",
+        /// The review of finished turns.
+        Review = "review",
+    }
+}
+
+words! {
+    /// How far a proposed change of the memory is.
+    MemoryProposalState ("state of a proposal") {
+        /// Waits for a person.
+        Pending = "pending",
+        /// A person approved it; its changes were made.
+        Approved = "approved",
+        /// A person rejected it.
+        Rejected = "rejected",
     }
 }
 

@@ -15,7 +15,7 @@ use talaria_core::ids::SessionId;
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
-use crate::sqlite::{audit, background, outbox, request, session, task, transaction, turn};
+use crate::sqlite::{audit, background, outbox, request, session, task, tool_call, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -214,6 +214,10 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::TakeBack { after } => turn::withdraw_after(conn, session, after).await,
         Change::Background(commands) => background::set(conn, session, commands).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
+        Change::ToolOffered(call) => tool_call::offer(conn, session, at, call).await,
+        Change::ToolCall(key, step) => tool_call::step(conn, batch, key, step).await,
+        Change::ToolDelivered(key) => tool_call::deliver(conn, session, at, key).await,
+        Change::ToolsClosed(ordinal) => tool_call::close_turn(conn, session, at, ordinal).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

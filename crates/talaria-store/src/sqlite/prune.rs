@@ -99,10 +99,12 @@ pub(crate) async fn forget(
         "delete from lease where session = $1;
          delete from turn where session = $1;
          delete from request where session = $1;
+         delete from tool_call where session = $1;
          delete from outbox where session = $1;
          delete from task where session = $1;
          delete from origin_part where session = $1;
          delete from origin where session = $1;
+         delete from memory_snapshot where session = $1;
          delete from session where id = $1",
     )
     .bind(id.as_str())

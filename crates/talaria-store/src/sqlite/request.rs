@@ -8,7 +8,7 @@ use talaria_core::ids::{SessionId, TicketId};
 
 use crate::error::StoreError;
 use crate::model::request::{
-    Answer, AnswerResult, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow,
+    AnswerResult, NewAnswer, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow,
 };
 use crate::model::words::RequestState;
 use crate::sqlite::rows::{self, FromRow};
@@ -67,7 +67,7 @@ impl SqliteStore {
     pub(crate) async fn answer_request(
         &self,
         id: &TicketId,
-        answer: Answer,
+        answer: NewAnswer,
     ) -> Result<AnswerResult, StoreError> {
         let id = id.clone();
         self.write(move |conn| Box::pin(async move { answer_once(conn, &id, answer).await })).await
@@ -77,7 +77,7 @@ impl SqliteStore {
 async fn answer_once(
     conn: &mut SqliteConnection,
     id: &TicketId,
-    answer: Answer,
+    answer: NewAnswer,
 ) -> Result<AnswerResult, StoreError> {
     let done = sqlx::query(
         "update request set state = 'answered', decision = $2, answer_sealed = $3, answered_by = $4, answered_at = $5
@@ -182,7 +182,7 @@ pub(crate) async fn update(
     Ok(())
 }
 
-/// How a request stands that nobody waits for any more. An answer that was stored a moment before is not thrown away.
+/// The state of a request that no one waits for any more. An answer that was stored a moment before is not thrown away.
 async fn state_of_unwanted(
     conn: &mut SqliteConnection,
     patch: &RequestPatch,

@@ -15,6 +15,8 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0003.sql"),
     include_str!("schema/0004.sql"),
     include_str!("schema/0005.sql"),
+    include_str!("schema/0006.sql"),
+    include_str!("schema/0007.sql"),
 ];
 
 /// The version that a number of steps leads to.

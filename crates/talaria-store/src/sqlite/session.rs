@@ -31,6 +31,8 @@ impl FromRow for SessionRow {
             started: row.try_get("started")?,
             settings: row.try_get("settings")?,
             state: rows::word(row, "state")?,
+            contract: row.try_get("contract")?,
+            contract_said: row.try_get("contract_said")?,
             archived: row.try_get("archived")?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
@@ -160,7 +162,9 @@ pub(crate) async fn update(
              started = coalesce($10, started),
              settings = coalesce($11, settings),
              archived = coalesce($12, archived),
-             state = coalesce($13, state)
+             state = coalesce($13, state),
+             contract = coalesce($14, contract),
+             contract_said = coalesce($15, contract_said)
          where id = $1",
     )
     .bind(session.as_str())
@@ -176,6 +180,8 @@ pub(crate) async fn update(
     .bind(patch.settings)
     .bind(patch.archived)
     .bind(patch.state.map(SessionState::as_str))
+    .bind(patch.contract)
+    .bind(patch.contract_said)
     .execute(conn)
     .await?;
     Ok(())

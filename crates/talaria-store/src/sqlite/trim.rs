@@ -1,5 +1,5 @@
-//! Removes the oldest events of sessions that are kept. Messages stay: they are what was said and done. Ended hosts and
-//! delivered outbox entries are removed by age.
+//! Removes the oldest events of sessions that are kept. Messages stay: they are what was said and done. Ended hosts,
+//! delivered outbox entries and the calls of tools of turns that are over are removed by age.
 //!
 //! Cheap enough to be done regularly: a session with nothing to remove costs one read of its row. Events of a turn that
 //! is not settled stay, because an engine may need them.
@@ -50,6 +50,7 @@ impl SqliteStore {
 async fn forget_what_is_over(conn: &mut SqliteConnection, time: i64) -> Result<(), StoreError> {
     sqlx::query(
         "delete from outbox where done_at < $1;
+         delete from tool_call where closed_at < $1;
          delete from host where state = 'ended' and ended_at < $1
              and not exists (select 1 from session where session.host = host.nonce)
              and not exists (select 1 from request where request.host = host.nonce)",

@@ -69,12 +69,12 @@ async fn a_file_of_a_newer_talaria_is_refused_and_not_changed() {
     let path = place.path().join("talaria.db");
     filled(&path).await;
     let mut conn = foreign(&path).await;
-    sqlx::query("update meta set value = '7' where key = 'schema'").execute(&mut conn).await.unwrap();
+    sqlx::query("update meta set value = '99' where key = 'schema'").execute(&mut conn).await.unwrap();
     sqlx::Connection::close(conn).await.unwrap();
     let before = fs::read(&path).unwrap();
     let error = refused(&path, 0).await;
-    assert!(matches!(error, StoreOpenError::Newer { found: 7, known: 5, .. }), "{error}");
-    assert!(error.to_string().contains("its version is 7, this program knows 5"), "{error}");
+    assert!(matches!(error, StoreOpenError::Newer { found: 99, .. }), "{error}");
+    assert!(error.to_string().contains("its version is 99, this program knows"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 

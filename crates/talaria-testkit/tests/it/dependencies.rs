@@ -21,8 +21,17 @@ impl Policy {
         Self(text.parse().unwrap())
     }
 
-    fn allows(&self, licence: &str) -> bool {
-        self.0["licenses"]["allow"].as_array().unwrap().iter().any(|known| known.as_str() == Some(licence))
+    fn allows(&self, name: &str, licence: &str) -> bool {
+        let licenses = &self.0["licenses"];
+        let lists = |list: Option<&toml_edit::Array>| {
+            list.is_some_and(|list| list.iter().any(|known| known.as_str() == Some(licence)))
+        };
+        let exceptions = licenses.get("exceptions").and_then(|list| list.as_array()).into_iter().flatten();
+        let is_excepted = |entry: &toml_edit::Value| {
+            let entry = entry.as_inline_table().unwrap();
+            entry["crate"].as_str() == Some(name) && lists(entry["allow"].as_array())
+        };
+        lists(licenses["allow"].as_array()) || exceptions.into_iter().any(is_excepted)
     }
 
     /// The crates of a list, each with a reason.
@@ -46,7 +55,7 @@ impl Policy {
         for package in packages {
             let (name, version) = (text(package, "name"), text(package, "version"));
             let licence = text(package, "license");
-            if !Expression::is_covered(&licence, |word| self.allows(word)) {
+            if !Expression::is_covered(&licence, |word| self.allows(&name, word)) {
                 problems.push(format!("{name} {version}: the licence {licence:?} is not allowed"));
             }
             if banned.contains(&name) {
@@ -159,7 +168,7 @@ fn every_dependency_is_one_that_deny_toml_allows() {
 #[test]
 fn what_is_not_allowed_is_seen() {
     let policy = Policy::read(
-        "[licenses]\nallow = ['MIT', 'ISC']\n[bans]\ndeny = [{ crate = 'openssl', reason = 'r' }]\n\
+        "[licenses]\nallow = ['MIT', 'ISC']\nexceptions = [{ crate = 'weak', allow = ['MPL-2.0'] }]\n[bans]\ndeny = [{ crate = 'openssl', reason = 'r' }]\n\
          skip = [{ crate = 'old@1', reason = 'r' }]\n",
     );
     let package = |name: &str, version: &str, license: &str, source: &str| serde_json::json!({ "name": name, "version": version, "license": license, "source": source });
@@ -169,6 +178,8 @@ fn what_is_not_allowed_is_seen() {
             &[
                 package("openssl", "0.10.0", "MIT", "registry+x"),
                 package("copyleft", "1.0.0", "GPL-3.0-only", ""),
+                package("weak", "1.0.0", "MPL-2.0", ""),
+                package("other", "1.0.0", "MPL-2.0", ""),
                 package("both", "1.0.0", "MIT AND GPL-3.0-only", ""),
                 package("silent", "1.0.0", "", ""),
                 package("forked", "1.0.0", "(GPL-3.0-only OR MIT) AND ISC", "git+x"),
@@ -181,6 +192,7 @@ fn what_is_not_allowed_is_seen() {
     let expected = [
         "openssl 0.10.0 is banned",
         "copyleft 1.0.0: the licence \"GPL-3.0-only\" is not allowed",
+        "other 1.0.0: the licence \"MPL-2.0\" is not allowed",
         "both 1.0.0: the licence \"MIT AND GPL-3.0-only\" is not allowed",
         "silent 1.0.0: the licence \"\" is not allowed",
         "forked 1.0.0 does not come from the registry: git+x",

@@ -9,6 +9,7 @@ mod documents;
 mod escapes;
 mod ignored;
 mod install;
+mod messages;
 mod real_codex;
 mod reference;
 mod scripted_app_server;

@@ -6,8 +6,8 @@ use talaria_core::api::When;
 use talaria_core::config::Theme;
 use talaria_core::request::{Answer, Decision};
 
-use super::commands::{self, Command};
-use super::contract::{Prompt, Wish};
+use super::commands::{self, SlashCommand};
+use super::contract::{ChatEffect, PromptDraft};
 use super::known::Engine;
 use super::list::List;
 use super::panel::{Felt, Panel};
@@ -17,10 +17,10 @@ use super::{Chat, Picks, Popup};
 
 impl Chat {
     /// Does what a slash command says.
-    pub(super) fn run(&mut self, now: Duration, command: Command) {
-        let prompt = |text: String| Prompt { text, images: Vec::new() };
+    pub(super) fn run(&mut self, now: Duration, command: SlashCommand) {
+        let prompt = |text: String| PromptDraft { text, images: Vec::new() };
         match command {
-            Command::Help(topic) => match commands::help(topic.as_deref(), self.look_now()) {
+            SlashCommand::Help(topic) => match commands::help(topic.as_deref(), self.look_now()) {
                 Ok(text) if topic.is_some() => self.note(Tone::Info, text),
                 Ok(mut text) => {
                     text.end_line();
@@ -29,53 +29,53 @@ impl Chat {
                 }
                 Err(mistake) => self.note(Tone::Warn, mistake.to_string()),
             },
-            Command::Quit => self.wishes.push(Wish::Leave),
-            Command::Theme(name) => self.change_theme(name),
-            Command::Stop if self.turn.is_idle() && self.shell.is_none() && self.is_turn_known() => {
-                self.note(Tone::Warn, "no turn runs here");
+            SlashCommand::Quit => self.wishes.push(ChatEffect::Leave),
+            SlashCommand::Theme(name) => self.change_theme(name),
+            SlashCommand::Stop if self.turn.is_idle() && self.shell.is_none() && self.is_turn_known() => {
+                self.note(Tone::Warn, "no turn is running here");
             }
-            Command::Stop if self.turn.is_idle() && self.shell.is_none() => {
+            SlashCommand::Stop if self.turn.is_idle() && self.shell.is_none() => {
                 self.note(
                     Tone::Warn,
-                    "it is not known whether a turn runs here; asking the engine to stop it",
+                    "it is not known whether a turn is running here; asking the engine to stop it",
                 );
-                self.wishes.push(Wish::Interrupt);
+                self.wishes.push(ChatEffect::Interrupt);
             }
-            Command::Stop => self.interrupt(),
-            Command::Steer(text) if self.turn.is_idle() => {
+            SlashCommand::Stop => self.interrupt(),
+            SlashCommand::Steer(text) if self.turn.is_idle() => {
                 let turn = if self.is_turn_known() {
-                    "no turn runs"
+                    "no turn is running"
                 } else {
-                    "it is not known whether a turn runs here"
+                    "it is not known whether a turn is running here"
                 };
-                self.note(Tone::Warn, format!("{turn}: Enter sends it as it stands in the input line"));
+                self.note(Tone::Warn, format!("{turn}: Enter sends the text from the input line"));
                 self.composer.put_back(prompt(text));
             }
-            Command::Steer(text) => self.say(now, prompt(text), When::Now),
-            Command::Queue(text) => self.say(now, prompt(text), When::Next),
-            Command::Requests if self.requests.listed().is_empty() && self.knows_waiting() => {
-                self.note(Tone::Info, "nothing waits for you");
+            SlashCommand::Steer(text) => self.say(now, prompt(text), When::Now),
+            SlashCommand::Queue(text) => self.say(now, prompt(text), When::Next),
+            SlashCommand::Requests if self.requests.listed().is_empty() && self.knows_waiting() => {
+                self.note(Tone::Info, "nothing is waiting for you");
             }
-            Command::Requests if !self.requests.listed().is_empty() => self.show_waiting(now),
-            Command::Approve { request: None, .. } | Command::Deny { request: None, .. }
+            SlashCommand::Requests if !self.requests.listed().is_empty() => self.show_waiting(now),
+            SlashCommand::Approve { request: None, .. } | SlashCommand::Deny { request: None, .. }
                 if self.is_another(now) =>
             {
-                self.note(Tone::Warn, "not answered: another request is shown than when you began to type");
+                self.note(Tone::Warn, "not answered: another request appeared while you were typing");
             }
-            Command::Approve { request, decision } if self.is_shown(request.as_deref()) => {
+            SlashCommand::Approve { request, decision } if self.is_shown(request.as_deref()) => {
                 self.approve(now, decision);
             }
-            Command::Approve { request: Some(request), .. } if self.open_by_name(&request) => {
-                self.flash(now, "read it first: then one of its keys, or /approve again");
+            SlashCommand::Approve { request: Some(request), .. } if self.open_by_name(&request) => {
+                self.flash(now, "read it first; then press one of its keys, or enter /approve again");
             }
-            Command::Deny { request, reason } if self.is_shown(request.as_deref()) => {
+            SlashCommand::Deny { request, reason } if self.is_shown(request.as_deref()) => {
                 let decline = Answer::from(Decision::Decline);
                 self.answer(reason.map_or(decline, Answer::decline_because));
             }
-            Command::Approve { request: None, .. } | Command::Deny { request: None, .. } => {
-                self.note(Tone::Warn, "no request is shown: /requests lists what waits");
+            SlashCommand::Approve { request: None, .. } | SlashCommand::Deny { request: None, .. } => {
+                self.note(Tone::Warn, "no request is shown; /requests lists the open ones");
             }
-            command => self.wishes.push(Wish::Run(command)),
+            command => self.wishes.push(ChatEffect::Run(command)),
         }
     }
 
@@ -83,11 +83,11 @@ impl Chat {
     pub(super) fn start_shell(&mut self, now: Duration, command: String) {
         if self.shell.is_some() {
             // What is put back is said, and this must not be.
-            self.note(Tone::Warn, "a shell command runs already: Ctrl-C stops it, Up brings this one back");
+            self.note(Tone::Warn, "a shell command is already running: Ctrl-C stops it, Up recalls this one");
             return;
         }
         self.shell = Some(Shell::new(command.clone(), now));
-        self.wishes.push(Wish::Shell(command));
+        self.wishes.push(ChatEffect::Shell(command));
     }
 
     /// Has the engine that is there said what waits, in all conversations?
@@ -101,16 +101,18 @@ impl Chat {
         let mut waiting = self.requests.listed();
         waiting.retain(|(_, ticket)| Some(ticket) != shown.as_ref());
         match waiting.as_slice() {
-            [] if !self.knows_waiting() => self.flash(now, "what waits is not known yet: /requests asks"),
-            [] if shown.is_some() => self.flash(now, "nothing waits besides this one"),
-            [] => self.flash(now, "nothing waits for you"),
+            [] if !self.knows_waiting() => {
+                self.flash(now, "the open requests are not known yet; /requests asks for them");
+            }
+            [] if shown.is_some() => self.flash(now, "no other request is open"),
+            [] => self.flash(now, "nothing is waiting for you"),
             [(_, ticket)] if shown.is_none() => {
                 let ticket = ticket.clone();
                 self.show_ticket(&ticket);
             }
             _ => {
                 let rows = waiting.into_iter().map(|(text, ticket)| (text, Picks::Show(ticket))).collect();
-                self.popup = Some(Popup::List(List::new("what waits for you", rows)));
+                self.popup = Some(Popup::List(List::new("Open requests", rows)));
             }
         }
     }
@@ -118,31 +120,31 @@ impl Chat {
     /// Shows another theme at once; the driver may keep it.
     fn change_theme(&mut self, name: Option<String>) {
         let Some(name) = name else {
-            let row = |theme: Theme| (theme.line(), Command::Theme(Some(theme.name().to_owned())));
+            let row = |theme: Theme| (theme.line(), SlashCommand::Theme(Some(theme.name().to_owned())));
             return self.pick("theme", Theme::ALL.map(row).to_vec());
         };
         match name.parse() {
             Ok(theme) => {
                 self.theme = theme;
-                self.wishes.push(Wish::Run(Command::Theme(Some(name))));
+                self.wishes.push(ChatEffect::Run(SlashCommand::Theme(Some(name))));
             }
             Err(unknown) => self.note(Tone::Warn, unknown.to_string()),
         }
     }
 
     /// Shows a list; it begins at what is in force or was asked for, and marks it.
-    pub(super) fn pick(&mut self, title: &str, rows: Vec<(String, Command)>) {
+    pub(super) fn pick(&mut self, title: &str, rows: Vec<(String, SlashCommand)>) {
         let current = rows.iter().position(|(_, command)| self.is_current(command));
         let rows = rows.into_iter().map(|(text, command)| (text, Picks::Run(command))).collect();
         self.popup = Some(Popup::List(List::new(title, rows).beginning_at(current)));
     }
 
     /// Would the command change nothing?
-    fn is_current(&self, command: &Command) -> bool {
+    fn is_current(&self, command: &SlashCommand) -> bool {
         match command {
-            Command::Model(Some(model)) => self.known.model().value() == Some(model.as_str()),
-            Command::Reasoning(Some(effort)) => self.known.effort().value() == Some(effort.as_str()),
-            Command::Theme(Some(theme)) => self.theme.name() == theme,
+            SlashCommand::Model(Some(model)) => self.known.model().value() == Some(model.as_str()),
+            SlashCommand::Reasoning(Some(effort)) => self.known.effort().value() == Some(effort.as_str()),
+            SlashCommand::Theme(Some(theme)) => self.theme.name() == theme,
             _ => false,
         }
     }
@@ -172,7 +174,7 @@ impl Chat {
         let Some(panel) = &mut self.panel else { return };
         if !panel.is_seen(now) {
             panel.take_keyboard();
-            return self.flash(now, "read it first: then one of its keys, or /approve again");
+            return self.flash(now, "read it first; then press one of its keys, or enter /approve again");
         }
         match panel.accept(decision) {
             Felt::Answer(answer) => self.answer(answer),

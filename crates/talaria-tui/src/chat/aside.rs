@@ -16,7 +16,7 @@ impl Aside {
         self.0.push(panel);
     }
 
-    /// Gives one back as it was. It is new to the eyes: no key answers at once.
+    /// Returns one as it was. It is new on the screen: no key answers at once.
     pub(super) fn take(&mut self, request: &Request) -> Option<Panel> {
         let at = self.0.iter().position(|panel| *panel.ticket() == request.ticket)?;
         let mut panel = self.0.remove(at);

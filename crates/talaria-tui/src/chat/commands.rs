@@ -1,6 +1,6 @@
-//! What can be typed after a slash: one table gives reading, help, completion and the plain mode.
+//! What can be typed after a slash: one table is the source of parsing, help, completion and the plain mode.
 //!
-//! A command is only read here; whoever gets it carries it out. Nothing is guessed: a word that is not known is a
+//! A command is only parsed here; the driver carries it out. Nothing is guessed: a word that is not known is a
 //! mistake with a suggestion, never the nearest command. Called by the composer and by the plain mode.
 
 mod arguments;
@@ -20,7 +20,7 @@ pub use words::{first_split, split, within_word};
 
 /// A slash command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Command {
+pub enum SlashCommand {
     /// A new conversation.
     New,
     /// Go on with this one; without one there is a list.
@@ -85,7 +85,7 @@ pub enum Entry {
     /// Words for the model.
     Say(String),
     /// A slash command.
-    Command(Command),
+    Command(SlashCommand),
     /// A shell command, without its `!`.
     Shell(String),
 }
@@ -106,7 +106,7 @@ pub struct Definition {
     /// Where it makes sense.
     pub needs: Needs,
     /// What its arguments may be, by their place.
-    pub arguments: &'static [&'static [Source]],
+    pub arguments: &'static [&'static [CompletionSource]],
     /// How its arguments become a command.
     shape: Shape,
 }
@@ -124,7 +124,7 @@ pub enum Needs {
 
 /// Where the candidates for an argument come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+pub enum CompletionSource {
     /// The ids of conversations.
     Sessions,
     /// The models that are offered.
@@ -149,15 +149,15 @@ pub enum Source {
 #[derive(Debug)]
 enum Shape {
     /// There are none.
-    Bare(Command),
+    Bare(SlashCommand),
     /// One word, or none.
-    Word(fn(Option<String>) -> Command),
+    Word(fn(Option<String>) -> SlashCommand),
     /// One of the words that the definition names, or none.
-    Choice(fn(Option<String>) -> Command),
+    Choice(fn(Option<String>) -> SlashCommand),
     /// Any number of words.
-    Words(fn(Vec<String>) -> Command),
+    Words(fn(Vec<String>) -> SlashCommand),
     /// All of the rest as it was typed, and there must be something.
-    Text(fn(String) -> Command),
+    Text(fn(String) -> SlashCommand),
     /// A request, and for how long.
     Approve,
     /// A request, and why not.
@@ -166,14 +166,14 @@ enum Shape {
 
 /// Why something typed is no command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct CommandMistake {
     /// What is wrong.
     pub what: String,
     /// What to do about it.
     pub hint: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for CommandMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; {}", self.what, self.hint)
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Mistake {
 ///
 /// `//…` says a text that begins with one slash, and a space before `/` or `!` makes a text of it. A path such as
 /// `/usr/bin/env …` is a text, because no command has a second slash in its name.
-pub fn read(text: &str) -> Result<Entry, Mistake> {
+pub fn read(text: &str) -> Result<Entry, CommandMistake> {
     if let Some(rest) = text.strip_prefix(' ').filter(|rest| rest.starts_with(['/', '!'])) {
         return Ok(Entry::Say(rest.to_owned()));
     }
@@ -208,7 +208,7 @@ pub fn read(text: &str) -> Result<Entry, Mistake> {
 }
 
 /// Reads a command with its slash.
-pub fn parse(line: &str) -> Result<Command, Mistake> {
+pub fn parse(line: &str) -> Result<SlashCommand, CommandMistake> {
     let (name, rest) = first_word(line.strip_prefix('/').unwrap_or(line));
     let definition = named(name)?;
     definition.read(rest.trim())
@@ -221,36 +221,36 @@ pub fn find(name: &str) -> Option<&'static Definition> {
 }
 
 /// Finds the definition of a command.
-pub fn definition(command: &Command) -> Option<&'static Definition> {
+pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
     find(match command {
-        Command::New => "new",
-        Command::Resume(_) => "resume",
-        Command::Sessions => "sessions",
-        Command::Search(_) => "search",
-        Command::Model(_) => "model",
-        Command::Reasoning(_) => "reasoning",
-        Command::Compact => "compact",
-        Command::Usage => "usage",
-        Command::Status => "status",
-        Command::Tasks => "tasks",
-        Command::Task(_) => "task",
-        Command::Ps(_) => "ps",
-        Command::Requests => "requests",
-        Command::Approve { .. } => "approve",
-        Command::Deny { .. } => "deny",
-        Command::Stop => "stop",
-        Command::Steer(_) => "steer",
-        Command::Queue(_) => "queue",
-        Command::CodexRuntime(_) => "codex-runtime",
-        Command::Export(_) => "export",
-        Command::Theme(_) => "theme",
-        Command::Help(_) => "help",
-        Command::Quit => "quit",
+        SlashCommand::New => "new",
+        SlashCommand::Resume(_) => "resume",
+        SlashCommand::Sessions => "sessions",
+        SlashCommand::Search(_) => "search",
+        SlashCommand::Model(_) => "model",
+        SlashCommand::Reasoning(_) => "reasoning",
+        SlashCommand::Compact => "compact",
+        SlashCommand::Usage => "usage",
+        SlashCommand::Status => "status",
+        SlashCommand::Tasks => "tasks",
+        SlashCommand::Task(_) => "task",
+        SlashCommand::Ps(_) => "ps",
+        SlashCommand::Requests => "requests",
+        SlashCommand::Approve { .. } => "approve",
+        SlashCommand::Deny { .. } => "deny",
+        SlashCommand::Stop => "stop",
+        SlashCommand::Steer(_) => "steer",
+        SlashCommand::Queue(_) => "queue",
+        SlashCommand::CodexRuntime(_) => "codex-runtime",
+        SlashCommand::Export(_) => "export",
+        SlashCommand::Theme(_) => "theme",
+        SlashCommand::Help(_) => "help",
+        SlashCommand::Quit => "quit",
     })
 }
 
 /// Finds a command by name, or says which was probably meant.
-fn named(name: &str) -> Result<&'static Definition, Mistake> {
+fn named(name: &str) -> Result<&'static Definition, CommandMistake> {
     let name = name.strip_prefix('/').unwrap_or(name);
     if let Some(definition) = find(name) {
         return Ok(definition);
@@ -271,8 +271,8 @@ fn first_word(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-fn mistake(what: impl Into<String>, hint: impl Into<String>) -> Mistake {
-    Mistake { what: what.into(), hint: hint.into() }
+fn mistake(what: impl Into<String>, hint: impl Into<String>) -> CommandMistake {
+    CommandMistake { what: what.into(), hint: hint.into() }
 }
 
 /// What a person typed, fit for a message of ours.

@@ -10,18 +10,18 @@ pub(crate) use context::{Context, What, context};
 pub use fuzzy::{Rank, rank};
 pub(crate) use popup::Popup;
 
-use crate::chat::commands::{Definition, Source, TABLE};
+use crate::chat::commands::{CompletionSource, Definition, TABLE};
 
 /// Something that could be meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct CompletionChoice {
     /// What is put in.
     pub value: String,
     /// A line about it.
     pub about: String,
 }
 
-impl Choice {
+impl CompletionChoice {
     /// A choice with a line about it.
     pub fn new(value: impl Into<String>, about: impl Into<String>) -> Self {
         Self { value: value.into(), about: about.into() }
@@ -31,27 +31,28 @@ impl Choice {
 /// What is known beyond the commands: ids, models, efforts, files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
-    lists: Vec<(Source, Vec<Choice>)>,
+    lists: Vec<(CompletionSource, Vec<CompletionChoice>)>,
 }
 
 impl Known {
     /// Takes a list in the place of the one before.
-    pub(crate) fn set(&mut self, source: Source, choices: Vec<Choice>) {
+    pub(crate) fn set(&mut self, source: CompletionSource, choices: Vec<CompletionChoice>) {
         self.lists.retain(|(one, _)| *one != source);
         self.lists.push((source, choices));
     }
 
     /// What fits here, the best first.
-    pub(crate) fn fitting(&self, context: &Context) -> Vec<Choice> {
-        let all: Vec<Choice> = match context.what {
+    pub(crate) fn fitting(&self, context: &Context) -> Vec<CompletionChoice> {
+        let all: Vec<CompletionChoice> = match context.what {
             What::Name => commands(&context.letters),
-            What::File => self.of(Source::Files),
+            What::File => self.of(CompletionSource::Files),
             What::Argument(sources) => sources.iter().flat_map(|source| self.of(*source)).collect(),
         };
         // Nobody knows ids by heart: they are also found by what they are about.
-        let are_ids = context.wants_names() || context.wants(Source::Requests);
-        let about = |one: &Choice| rank(&context.letters, &one.about).filter(|_| are_ids);
-        let fits = |one: Choice| Some((rank(&context.letters, &one.value).or_else(|| about(&one))?, one));
+        let are_ids = context.wants_names() || context.wants(CompletionSource::Requests);
+        let about = |one: &CompletionChoice| rank(&context.letters, &one.about).filter(|_| are_ids);
+        let fits =
+            |one: CompletionChoice| Some((rank(&context.letters, &one.value).or_else(|| about(&one))?, one));
         let mut ranked: Vec<_> = all.into_iter().filter_map(fits).collect();
         // Commands, ids and models come in an order that means something; it stays where the letters do not decide.
         match context.what {
@@ -66,11 +67,15 @@ impl Known {
         ranked.into_iter().map(|(_, one)| one).collect()
     }
 
-    fn of(&self, source: Source) -> Vec<Choice> {
+    fn of(&self, source: CompletionSource) -> Vec<CompletionChoice> {
         match source {
-            Source::Words(words) => words.iter().map(|(word, about)| Choice::new(*word, *about)).collect(),
-            Source::TasksUnless(_) => self.of(Source::Tasks),
-            Source::Commands => TABLE.iter().map(|one| Choice::new(one.name, one.help)).collect(),
+            CompletionSource::Words(words) => {
+                words.iter().map(|(word, about)| CompletionChoice::new(*word, *about)).collect()
+            }
+            CompletionSource::TasksUnless(_) => self.of(CompletionSource::Tasks),
+            CompletionSource::Commands => {
+                TABLE.iter().map(|one| CompletionChoice::new(one.name, one.help)).collect()
+            }
             _ => self
                 .lists
                 .iter()
@@ -82,11 +87,11 @@ impl Known {
 }
 
 /// The commands, each by its name; by another name only if that is what is typed.
-fn commands(letters: &str) -> Vec<Choice> {
+fn commands(letters: &str) -> Vec<CompletionChoice> {
     let choice = |one: &Definition| {
         let typed = one.aliases.iter().find(|alias| !letters.is_empty() && alias.starts_with(letters));
         let name = typed.filter(|_| rank(letters, one.name).is_none()).unwrap_or(&one.name);
-        Choice::new(*name, one.help)
+        CompletionChoice::new(*name, one.help)
     };
     TABLE.iter().map(choice).collect()
 }

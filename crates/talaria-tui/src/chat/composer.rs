@@ -24,10 +24,10 @@ use fragment::Fragment;
 use recall::{Search, Walk};
 use undo::Reason;
 
-use super::commands::Command;
+use super::commands::SlashCommand;
 use super::completion::{Context, Known, Popup};
-use super::contract::{Code, Key, Prompt};
-use super::history::History;
+use super::contract::{Code, KeyPress, PromptDraft};
+use super::history::PromptHistory;
 use talaria_render::Look;
 
 /// What a key led to.
@@ -38,9 +38,9 @@ pub enum Reaction {
     /// Something on the screen.
     Changed,
     /// This is to be said to the model.
-    Submit(Prompt),
+    Submit(PromptDraft),
     /// This is to be carried out.
-    Command(Command),
+    Command(SlashCommand),
     /// What was typed could not be sent, and why; it stays where it is.
     Mistake(String),
     /// This is to be run by a shell.
@@ -63,7 +63,7 @@ pub struct Composer {
     /// What was cut last, and whether the next cut adds to it.
     killed: Fragment,
     kills: bool,
-    history: History,
+    history: PromptHistory,
     walk: Option<Walk>,
     /// What was being written when a line was brought back that was changed or sent since, the newest last. It comes back
     /// when that was sent. A person makes each of them by hand, so that there are few.
@@ -92,7 +92,7 @@ impl Composer {
             buffer: Buffer::default(),
             killed: Fragment::default(),
             kills: false,
-            history: History::default(),
+            history: PromptHistory::default(),
             walk: None,
             drafts: Vec::new(),
             search: None,
@@ -108,7 +108,7 @@ impl Composer {
     }
 
     /// Takes a key.
-    pub fn key(&mut self, key: Key) -> Reaction {
+    pub fn key(&mut self, key: KeyPress) -> Reaction {
         if self.search.is_some() {
             return self.search_key(key);
         }
@@ -165,14 +165,14 @@ impl Composer {
     }
 
     /// Takes what was sent before.
-    pub fn remember(&mut self, history: History) {
+    pub fn remember(&mut self, history: PromptHistory) {
         self.history = history;
         self.walk = None;
         self.search = None;
     }
 
     /// What was sent before.
-    pub fn history(&self) -> &History {
+    pub fn history(&self) -> &PromptHistory {
         &self.history
     }
 

@@ -1,6 +1,6 @@
 //! What goes into the chat and what comes out of it: inputs and news, wishes.
 //!
-//! The driver sends one `News` for every `Wish` that promises one, also when the engine refused. Nothing here is an
+//! The driver sends one `News` for every `ChatEffect` that promises one, also when the engine refused. Nothing here is an
 //! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
 
 use talaria_core::api::{Numbered, Offers, RequestInfo, SessionInfo, TaskCounts, TaskLine, When};
@@ -9,20 +9,20 @@ use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Answer;
 use talaria_render::StyledText;
 
-use super::commands::Command;
+use super::commands::SlashCommand;
 
 /// What a person does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Input {
+pub enum ChatInput {
     /// A key.
-    Key(Key),
+    Key(KeyPress),
     /// Text that was pasted; only bracketed paste is a paste.
     Paste(String),
 }
 
 /// A key with what was held down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct KeyPress {
     /// Which.
     pub code: Code,
     /// Was Ctrl held?
@@ -72,7 +72,7 @@ pub enum Code {
 
 /// What a person says: text with images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Prompt {
+pub struct PromptDraft {
     /// The text, whole, pastes included, with a marker where each image stands.
     pub text: String,
     /// Image files, absolute, in the order of their markers.
@@ -81,11 +81,11 @@ pub struct Prompt {
 
 /// What the chat wants of its driver.
 #[derive(Debug)]
-pub enum Wish {
+pub enum ChatEffect {
     /// A turn: the first one of a new conversation if there is none. Answered by `News::Started` or `News::Refused`.
-    Send(Prompt),
+    Send(PromptDraft),
     /// Further input for the running turn, or for the one after it. Refusals come as `News::Refused`.
-    Say(Prompt, When),
+    Say(PromptDraft, When),
     /// The running turn is to stop.
     Interrupt,
     /// An answer to a request. Answered by `News::Answered` or `News::Refused`.
@@ -113,14 +113,14 @@ pub enum Wish {
     /// The shell command is to stop.
     StopShell,
     /// A slash command that needs the engine. Answered by `News::Reply`, `News::Pick`, `News::Opened`, …
-    Run(Command),
+    Run(SlashCommand),
     /// A line was said; it is to be offered again in later conversations.
     Remember(String),
     /// The person leaves. Nothing stops.
     Leave,
 }
 
-/// What the driver tells.
+/// News from the driver.
 #[derive(Debug)]
 pub enum News {
     /// Another conversation, or none (`/new`), is on the screen from now on.
@@ -197,7 +197,7 @@ pub enum News {
         /// What, in words.
         what: String,
         /// Input that was not taken and goes back to the input line.
-        prompt: Option<Prompt>,
+        prompt: Option<PromptDraft>,
         /// The request whose answer was not taken.
         ticket: Option<TicketId>,
     },
@@ -235,6 +235,6 @@ pub enum News {
         /// What is chosen.
         title: String,
         /// The rows, each with the command that it stands for.
-        rows: Vec<(String, Command)>,
+        rows: Vec<(String, SlashCommand)>,
     },
 }

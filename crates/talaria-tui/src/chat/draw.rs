@@ -3,11 +3,11 @@
 use ratatui_core::buffer::Buffer;
 use talaria_core::config::Theme;
 
-use super::frame::Frame;
+use super::frame::ChatFrame;
 use super::theme;
 
 /// Draws a frame over whatever was in the buffer. What does not fit is left out.
-pub fn draw(frame: &Frame, theme: Theme, buffer: &mut Buffer) {
+pub fn draw(frame: &ChatFrame, theme: Theme, buffer: &mut Buffer) {
     buffer.reset();
     let area = buffer.area;
     for (line, y) in frame.lines.iter().zip(area.top()..area.bottom()) {
@@ -31,7 +31,7 @@ mod tests {
     fn rows_are_drawn_where_they_belong_and_nothing_of_before_stays() {
         let mut wide = StyledLine::of(Style::PLAIN, "世界");
         wide.push(Style::BOLD.color(Color::Red), "red and more");
-        let frame = Frame {
+        let frame = ChatFrame {
             lines: vec![wide, StyledLine::of(Style::PLAIN, "b"), StyledLine::default()],
             cursor: None,
         };

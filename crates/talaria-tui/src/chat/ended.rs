@@ -8,5 +8,5 @@ use talaria_render::plain_line;
 pub fn ended(task: &TaskLine) -> String {
     let (id, title) = (plain_line(&task.id), plain_line(task.title.trim()));
     let about = if title.is_empty() { String::new() } else { format!(" ({title})") };
-    format!("task {id} {}{about}\nlook at it: /task show {id}", task.status.word())
+    format!("task {id} {}{about}\nsee /task show {id}", task.status.word())
 }

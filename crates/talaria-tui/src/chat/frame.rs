@@ -9,14 +9,14 @@ use talaria_render::{StyledLine, StyledSpan};
 
 /// What the screen shows at a moment. Two that are equal look the same, so that nothing needs to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Frame {
+pub struct ChatFrame {
     /// The rows, from top to bottom.
     pub lines: Vec<StyledLine>,
     /// Where the cursor stands, as column and row; without it the cursor is not shown.
     pub cursor: Option<(u16, u16)>,
 }
 
-impl Frame {
+impl ChatFrame {
     /// Cuts rows to the window and adds what is missing below.
     pub(super) fn fitted(
         mut lines: Vec<StyledLine>,
@@ -71,9 +71,9 @@ mod tests {
     #[test]
     fn a_frame_is_as_large_as_the_window() {
         let long = StyledLine::of(Style::PLAIN, "世界世界");
-        let frame = Frame::fitted(vec![long.clone(), long.clone(), long], Some((9, 9)), 5, 2);
+        let frame = ChatFrame::fitted(vec![long.clone(), long.clone(), long], Some((9, 9)), 5, 2);
         assert_eq!((frame.text().as_str(), frame.cursor), ("世界\n世界\n", Some((4, 1))));
-        assert_eq!(Frame::fitted(Vec::new(), Some((0, 0)), 0, 3).cursor, None);
-        assert_eq!(Frame::fitted(Vec::new(), None, 9, 3).lines.len(), 3);
+        assert_eq!(ChatFrame::fitted(Vec::new(), Some((0, 0)), 0, 3).cursor, None);
+        assert_eq!(ChatFrame::fitted(Vec::new(), None, 9, 3).lines.len(), 3);
     }
 }

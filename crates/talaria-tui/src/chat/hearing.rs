@@ -1,4 +1,4 @@
-//! What the driver tells, spread over the parts.
+//! News from the driver, passed on to the parts.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use talaria_guard::plain::{one_line, sanitize};
 use talaria_guard::redact::redact;
 
 use super::Chat;
-use super::commands::Source;
-use super::completion::Choice;
-use super::contract::{News, Prompt, Wish};
+use super::commands::CompletionSource;
+use super::completion::CompletionChoice;
+use super::contract::{ChatEffect, News, PromptDraft};
 use super::ended::ended;
 use super::known::{Engine, Missing};
 use super::panel::Panel;
@@ -25,7 +25,7 @@ use super::welcome::{STARTS_AGAIN, STOPPED};
 const AGAIN: Duration = Duration::from_secs(2);
 
 impl Chat {
-    /// Takes what the driver tells; `now` is the time since the start of the program.
+    /// Takes news from the driver; `now` is the time since the start of the program.
     pub fn news(&mut self, now: Duration, news: News) {
         match news {
             News::Opened(session) => self.opened(session),
@@ -69,7 +69,7 @@ impl Chat {
                 self.close_if_gone();
                 // The first screen says it by itself.
                 if self.has_talk {
-                    let turn = if is_open { "; whether the turn goes on is not known" } else { "" };
+                    let turn = if is_open { "; the turn may still be running" } else { "" };
                     self.note(Tone::Warn, format!("{STOPPED}{turn}; {STARTS_AGAIN}"));
                 }
             }
@@ -80,8 +80,9 @@ impl Chat {
                 self.known.background = background;
                 self.requests.waiting(requests);
                 let listed = self.requests.listed().into_iter();
-                let choices = listed.map(|(text, ticket)| Choice::new(ticket.as_str(), text)).collect();
-                self.composer.know(Source::Requests, choices);
+                let choices =
+                    listed.map(|(text, ticket)| CompletionChoice::new(ticket.as_str(), text)).collect();
+                self.composer.know(CompletionSource::Requests, choices);
                 self.close_if_gone();
             }
             News::Ended(task) => self.task_ended(&task),
@@ -116,16 +117,13 @@ impl Chat {
             News::Theme(theme) => self.theme = theme,
             // It would take the keys in the middle of what is being typed.
             News::Pick { title, .. } if self.is_typing() => {
-                let words = format!("not shown, since you were typing: {}; ask again", one_line(&title));
+                let words = format!("not shown because you were typing: {}; ask again", one_line(&title));
                 self.note(Tone::Warn, words);
             }
             News::Pick { title, rows } => self.pick(&title, rows),
         }
         if self.aside.forget(|ticket| self.requests.is_open(ticket)) {
-            self.note(
-                Tone::Warn,
-                "a question that you had put aside is gone: what you typed for it is dropped",
-            );
+            self.note(Tone::Warn, "the question you set aside was closed; your draft answer was discarded");
         }
         self.show_request();
     }
@@ -145,7 +143,7 @@ impl Chat {
         }
         self.stop_if_unwanted(before);
         let held = self.pending.release();
-        self.wishes.extend(held.into_iter().map(|(prompt, when)| Wish::Say(prompt, when)));
+        self.wishes.extend(held.into_iter().map(|(prompt, when)| ChatEffect::Say(prompt, when)));
     }
 
     /// No further event says how the turn is: nothing is claimed of it until one does. Returns whether one ran.
@@ -168,7 +166,7 @@ impl Chat {
     /// A turn that was not wanted any more before it began is stopped now; what was to follow it is not sent.
     fn stop_if_unwanted(&mut self, before: Turn) {
         if before.is_unwanted() && self.turn.is_running() {
-            self.wishes.push(Wish::Interrupt);
+            self.wishes.push(ChatEffect::Interrupt);
             let held = self.pending.withdraw();
             self.put_back(held);
         }
@@ -194,7 +192,7 @@ impl Chat {
             self.sight = Sight::Kept;
             let before = self.turn;
             if self.turn.is_idle() && self.is_of_open_turn(numbered) {
-                // It goes on after nobody had known that.
+                // It continues, which was not known before.
                 self.turn = Turn::found();
             }
             self.turn.event(now, self.wall(now), numbered);
@@ -238,7 +236,7 @@ impl Chat {
     }
 
     /// Returns prompts to the input line, in this order. The last one is put back first: each goes before what is there.
-    fn put_back(&mut self, prompts: Vec<Prompt>) {
+    fn put_back(&mut self, prompts: Vec<PromptDraft>) {
         for prompt in prompts.into_iter().rev() {
             self.composer.put_back(prompt);
         }
@@ -264,24 +262,25 @@ impl Chat {
     fn know_names(&mut self, sessions: &[SessionInfo], tasks: &[TaskLine]) {
         let session = |info: &SessionInfo| {
             let name = info.task.as_deref().unwrap_or(info.id.as_str());
-            Choice::new(name, info.title.trim())
+            CompletionChoice::new(name, info.title.trim())
         };
         let task = |task: &TaskLine| {
-            Choice::new(task.id.as_str(), format!("{}: {}", task.status.word(), task.title.trim()))
+            CompletionChoice::new(task.id.as_str(), format!("{}: {}", task.status.word(), task.title.trim()))
         };
-        self.composer.know(Source::Sessions, sessions.iter().map(session).collect());
-        self.composer.know(Source::Tasks, tasks.iter().map(task).collect());
+        self.composer.know(CompletionSource::Sessions, sessions.iter().map(session).collect());
+        self.composer.know(CompletionSource::Tasks, tasks.iter().map(task).collect());
     }
 
     /// What can be completed after `/model` and `/reasoning`.
     fn know_models(&mut self) {
         let Some(offers) = &self.known.offers else { return };
-        let model = |offer: &ModelOffer| Choice::new(offer.id.as_str(), offer.description.as_str());
-        self.composer.know(Source::Models, offers.models.iter().map(model).collect());
+        let model = |offer: &ModelOffer| CompletionChoice::new(offer.id.as_str(), offer.description.as_str());
+        self.composer.know(CompletionSource::Models, offers.models.iter().map(model).collect());
         let chosen = offers.models.iter().find(|offer| Some(offer.id.as_str()) == self.known.model().value());
-        let effort = |offer: &EffortOffer| Choice::new(offer.effort.as_str(), offer.description.as_str());
+        let effort =
+            |offer: &EffortOffer| CompletionChoice::new(offer.effort.as_str(), offer.description.as_str());
         let efforts = chosen.map(|offer| offer.efforts.iter().map(effort).collect());
-        self.composer.know(Source::Efforts, efforts.unwrap_or_default());
+        self.composer.know(CompletionSource::Efforts, efforts.unwrap_or_default());
     }
 
     /// A task has ended. That of the one on the screen is told by its events.
@@ -293,7 +292,7 @@ impl Chat {
         self.note(if is_well { Tone::Info } else { Tone::Warn }, ended(task));
     }
 
-    /// A request of another conversation has no events here: what is no longer listed is over.
+    /// A request from another conversation has no events here: what is no longer listed is over.
     fn close_if_gone(&mut self) {
         let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
         let is_gone = shown.is_some_and(|ticket| !self.requests.is_open(&ticket));
@@ -310,7 +309,7 @@ impl Chat {
         let panel = self.panel.take_if(|panel| is_gone(panel))?;
         if panel.is_entering() {
             self.is_dropping = true;
-            self.note(Tone::Warn, "the question is gone: what you were typing for it is dropped");
+            self.note(Tone::Warn, "the question was closed; your draft answer was discarded");
         }
         Some(panel)
     }
@@ -326,8 +325,8 @@ impl Chat {
     }
 
     /// Something could not be done: nothing that was typed is lost.
-    fn refused(&mut self, what: &str, prompt: Option<Prompt>, ticket: Option<TicketId>) {
-        // It may have been the wish to stop: whoever wants that asks again.
+    fn refused(&mut self, what: &str, prompt: Option<PromptDraft>, ticket: Option<TicketId>) {
+        // It may have been the request to stop: the person can repeat it.
         let is_about_command = prompt.is_none() && ticket.is_none();
         if let Some(prompt) = prompt {
             // Input for a turn that ran before may be refused when the next one was asked for.

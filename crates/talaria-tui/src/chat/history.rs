@@ -1,4 +1,4 @@
-//! What was sent before: walking through it, and searching in it. Given and returned as data; whoever drives the chat
+//! What was sent before: walking through it, and searching in it. Passed in and returned as data; the driver of the chat
 //! keeps it in a file. What leaves for that file has no secrets in it.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ const LONGEST_KEPT: usize = 16 * 1024;
 
 /// What was sent before, the newest last.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct PromptHistory {
     lines: VecDeque<Line>,
     bytes: usize,
 }
@@ -29,7 +29,7 @@ struct Line {
     kept: Option<String>,
 }
 
-impl History {
+impl PromptHistory {
     /// Takes what was kept, the newest last.
     pub fn new(kept: Vec<String>) -> Self {
         let mut history = Self::default();
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn lines_are_remembered_once_and_in_order() {
-        let history = History::new(["a", "b", " ", "a", "c"].map(str::to_owned).to_vec());
+        let history = PromptHistory::new(["a", "b", " ", "a", "c"].map(str::to_owned).to_vec());
         assert_eq!(history.kept(), ["b", "a", "c"]);
     }
 
     #[test]
     fn the_newest_is_not_the_line_before_one_that_is_not_kept() {
-        let mut history = History::default();
+        let mut history = PromptHistory::default();
         history.push("short", &[]);
         assert_eq!(history.newest_kept(), Some("short"));
         history.push(&"x".repeat(LONGEST_KEPT + 1), &[]);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let mut history = History::new((0..MOST + 5).map(|at| at.to_string()).collect());
+        let mut history = PromptHistory::new((0..MOST + 5).map(|at| at.to_string()).collect());
         assert_eq!((history.len(), history.get(0)), (MOST, Some("5")));
         history.push(&"x".repeat(MOST_BYTES + 1), &[]);
         assert_eq!(history.len(), 1);
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn secrets_are_recalled_but_not_kept() {
-        let mut history = History::default();
+        let mut history = PromptHistory::default();
         let secret = format!("ghp_{}", "a1B2".repeat(9));
         history.push(&format!("use {secret}"), &[]);
         assert!(history.get(0).is_some_and(|line| line.contains(&secret)));
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn images_are_remembered_and_a_line_that_is_kept_says_that_they_are_gone() {
-        let mut history = History::default();
+        let mut history = PromptHistory::default();
         let images = ["/v/a.png".to_owned(), "/w/a.png".to_owned()];
         history.push("compare [image a.png] with [image a.png 2]", &images);
         assert_eq!(
@@ -180,7 +180,7 @@ mod tests {
         );
         let kept = "compare [image a.png, not attached] with [image a.png 2, not attached]";
         assert_eq!(history.newest_kept(), Some(kept));
-        assert_eq!(History::new(history.kept()).kept(), [kept], "once is enough");
+        assert_eq!(PromptHistory::new(history.kept()).kept(), [kept], "once is enough");
         history.push("[image a.png]: [image a.png]", &images[..1]);
         let kept = "[image a.png, not attached]: [image a.png, not attached]";
         assert_eq!(history.newest_kept(), Some(kept), "whichever was typed");
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn search_goes_both_ways_and_ignores_case() {
-        let history = History::new(["Fix it", "look", "fix that"].map(str::to_owned).to_vec());
+        let history = PromptHistory::new(["Fix it", "look", "fix that"].map(str::to_owned).to_vec());
         assert_eq!(history.find_older("FIX", 3), Some(2));
         assert_eq!(history.find_older("fix", 2), Some(0));
         assert_eq!(history.find_older("fix", 0), None);

@@ -10,7 +10,7 @@ use talaria_core::outcome::Outcome;
 
 /// What the person asked for with flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedSettings {
     /// The model.
     pub model: Option<String>,
     /// How much it thinks.
@@ -73,9 +73,9 @@ pub(super) struct Known {
     /// The home of the person.
     pub(super) home: Option<String>,
     /// What every new conversation begins with.
-    pub(super) flags: Asked,
+    pub(super) flags: RequestedSettings,
     /// What this one was asked for: flags, and what was chosen since.
-    pub(super) asked: Asked,
+    pub(super) asked: RequestedSettings,
     /// Was a turn asked for with it that has not ended? Only such a turn brings it.
     pub(super) is_brought: bool,
     pub(super) session: Option<Box<SessionInfo>>,
@@ -99,12 +99,12 @@ impl Known {
     pub(super) fn open(&mut self, session: Option<Box<SessionInfo>>) {
         // One that was there before has its own settings.
         if session.is_some() {
-            self.asked = Asked::default();
+            self.asked = RequestedSettings::default();
         } else {
             // What a new one would begin with is asked for anew.
             self.missing.clear();
-            let Asked { sandbox, approval, .. } = self.flags.clone();
-            self.asked = Asked { sandbox, approval, ..std::mem::take(&mut self.asked) };
+            let RequestedSettings { sandbox, approval, .. } = self.flags.clone();
+            self.asked = RequestedSettings { sandbox, approval, ..std::mem::take(&mut self.asked) };
         }
         self.session = session;
         self.started = None;
@@ -145,7 +145,7 @@ impl Known {
 
     /// Something is chosen for the turns to come.
     pub(super) fn choose(&mut self, model: Option<String>, effort: Option<String>) {
-        self.asked = Asked { model, effort, ..std::mem::take(&mut self.asked) };
+        self.asked = RequestedSettings { model, effort, ..std::mem::take(&mut self.asked) };
         self.is_brought = false;
     }
 

@@ -8,31 +8,31 @@ use std::time::Duration;
 use talaria_core::config::Enter;
 use unicode_width::UnicodeWidthStr;
 
-use super::contract::Wish;
+use super::contract::ChatEffect;
 use super::known::Engine;
 use super::line::fitting;
 use super::panel::Panel;
 use super::turn::{Sight, Turn};
-use super::{Chat, Frame, Popup, status, welcome};
+use super::{Chat, ChatFrame, Popup, status, welcome};
 use talaria_render::{Style, StyledLine, cut};
 
 /// In a smaller window nothing can be shown that would make sense.
 const SMALLEST: (u16, u16) = (20, 5);
 /// What is said in such a window.
 const TOO_SMALL: &[&str] = &["the window is too small", "too small", "small"];
-/// The input line grows to so many rows.
+/// The input line grows to this many rows.
 const COMPOSER: u16 = 8;
 /// From this height on there is a row that says what Enter does.
 const ROOMY: usize = 8;
 
 impl Chat {
     /// The screen as it is now.
-    pub fn frame(&mut self, columns: u16, rows: u16, now: Duration) -> Frame {
+    pub fn frame(&mut self, columns: u16, rows: u16, now: Duration) -> ChatFrame {
         self.columns = Some(columns);
         if columns < SMALLEST.0 || rows < SMALLEST.1 {
             self.hide_panel();
             let text = cut(fitting(TOO_SMALL, usize::from(columns)), usize::from(columns), self.paint());
-            return Frame::fitted(vec![StyledLine::of(Style::PLAIN, text)], None, columns, rows);
+            return ChatFrame::fitted(vec![StyledLine::of(Style::PLAIN, text)], None, columns, rows);
         }
         let (width, height, paint) = (usize::from(columns), usize::from(rows), self.paint());
         let has_list = matches!(self.popup, Some(Popup::List(_)));
@@ -80,7 +80,7 @@ impl Chat {
         }
         lines.resize_with(height - 1, StyledLine::default);
         lines.push(status);
-        Frame::fitted(lines, cursor, columns, rows)
+        ChatFrame::fitted(lines, cursor, columns, rows)
     }
 
     /// The frame that was made last is on the terminal: what it showed of a request counts as seen from now on.
@@ -97,7 +97,7 @@ impl Chat {
         self.is_moving = view.again;
         if let Some(before) = view.needs_older.filter(|before| self.asked_older != Some(*before)) {
             self.asked_older = Some(before);
-            self.wishes.push(Wish::Older { before });
+            self.wishes.push(ChatEffect::Older { before });
         }
         if self.has_talk {
             return view.lines;
@@ -110,7 +110,7 @@ impl Chat {
         lines
     }
 
-    /// Does anybody hear what goes on in the conversation? What its past says to run is not known to have ended.
+    /// Do events of the conversation arrive? Steps that were running when they stopped are not known to have ended.
     fn is_heard(&self) -> bool {
         self.known.engine == Engine::There && (self.turn.is_running() || !self.is_caught_up)
     }
@@ -156,22 +156,22 @@ impl Chat {
         let words: &[&str] = match (said, self.turn, self.enter) {
             (Some(said), ..) => &[said],
             _ if self.is_dropping => {
-                &["the question is gone: keys are dropped up to Enter", "Enter ends the line"]
+                &["the question was closed: keys are ignored until Enter", "Enter ends the line"]
             }
             _ if self.is_asked() && self.panel.as_ref().is_some_and(Panel::takes_line) => {
-                &["Enter gives the answer; Esc goes back", "Enter answers"]
+                &["Enter sends the answer; Esc goes back", "Enter answers"]
             }
             _ if self.is_asked() => &["keys answer; Ctrl-G: input line", "keys answer"],
             _ if matches!(self.popup, Some(Popup::List(_))) => {
-                &["Enter chooses; Esc leaves", "Enter chooses"]
+                &["Enter chooses; Esc closes", "Enter chooses"]
             }
             _ if matches!(self.popup, Some(Popup::Keys(_))) => {
-                &["Esc closes the table of keys", "Esc closes it"]
+                &["Esc closes the list of keys", "Esc closes it"]
             }
             _ if self.composer.is_searching() => {
-                &["Enter takes the line; Esc leaves the search", "Enter takes it"]
+                &["Enter uses the line; Esc ends the search", "Enter uses it"]
             }
-            _ if self.composer.has_choice() => &["Enter puts it in; Esc closes the list", "Enter puts it in"],
+            _ if self.composer.has_choice() => &["Enter inserts it; Esc closes the list", "Enter inserts it"],
             (_, Turn::Idle, _) => &["Enter sends"],
             (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
             (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],

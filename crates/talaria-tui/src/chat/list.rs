@@ -1,10 +1,10 @@
 //! A list to choose from: type to filter, arrows to move, Enter to choose, Esc to leave.
 //!
-//! What a choice means is up to whoever shows the list. The rows may hold words of others: they are made harmless.
+//! The caller decides what a choice means. The rows may hold words of others: they are made harmless.
 
 use talaria_guard::plain::one_line;
 
-use super::contract::{Code, Key};
+use super::contract::{Code, KeyPress};
 use talaria_render::{Color, Paint, Style, StyledLine, cut};
 
 /// More rows than this are never shown at once.
@@ -45,7 +45,7 @@ impl<T: Clone> List<T> {
     }
 
     /// Takes a key; all keys are for the list while it is open.
-    pub(super) fn key(&mut self, key: Key) -> Picked<T> {
+    pub(super) fn key(&mut self, key: KeyPress) -> Picked<T> {
         let count = self.passing().count();
         match key.code {
             Code::Esc => return Picked::Left,
@@ -91,7 +91,7 @@ impl<T: Clone> List<T> {
             self.passing().map(|(row, (text, _))| (row, text.as_str())).collect();
         let top = (self.at + 1).saturating_sub(room);
         let place = match passing.len() {
-            0 => "nothing fits".to_owned(),
+            0 => "no match".to_owned(),
             count => format!("{}/{count}", self.at + 1),
         };
         let filter = if self.filter.is_empty() {
@@ -99,7 +99,7 @@ impl<T: Clone> List<T> {
         } else {
             format!("\"{}\"", one_line(&self.filter))
         };
-        let title = format!("{} ({place}, {filter}; Enter chooses, Esc leaves)", self.title);
+        let title = format!("{} ({place}, {filter}; Enter chooses, Esc closes)", self.title);
         let mut lines = vec![StyledLine::of(Style::BOLD, cut(&title, width, paint))];
         for (index, (row, text)) in passing.iter().enumerate().skip(top).take(room) {
             let (sign, style) = if index == self.at {
@@ -136,7 +136,7 @@ mod tests {
     use talaria_render::Look;
 
     fn press(list: &mut List<usize>, code: Code) -> Picked<usize> {
-        list.key(Key { code, ctrl: false, alt: false, shift: false })
+        list.key(KeyPress { code, ctrl: false, alt: false, shift: false })
     }
 
     fn shown(list: &List<usize>, height: usize) -> String {
@@ -153,7 +153,7 @@ mod tests {
     fn typing_filters_and_enter_chooses_what_is_marked() {
         let mut list = list();
         expect![[r#"
-            model (1/4, type to filter; Enter chooses, Esc leaves)
+            model (1/4, type to filter; Enter chooses, Esc closes)
             › gpt-5.5 high
               gpt-5.5 low
               o4␛[2J mini
@@ -167,7 +167,7 @@ mod tests {
         press(&mut list, Code::Char('z'));
         assert_eq!(press(&mut list, Code::Enter), Picked::Nothing);
         expect![[r#"
-            model (nothing fits, "LOW 5z"; Enter chooses, Esc leaves)
+            model (no match, "LOW 5z"; Enter chooses, Esc closes)
         "#]]
         .assert_eq(&shown(&list, 20));
         assert_eq!(press(&mut list, Code::Esc), Picked::Left);
@@ -177,14 +177,14 @@ mod tests {
     fn what_is_in_force_is_marked_and_where_the_list_begins() {
         let mut list = list().beginning_at(Some(2));
         expect![[r#"
-            model (3/4, type to filter; Enter chooses, Esc leaves)
+            model (3/4, type to filter; Enter chooses, Esc closes)
                 gpt-5.5 low
             › ✓ o4␛[2J mini
         "#]]
         .assert_eq(&shown(&list, 3));
         press(&mut list, Code::Char('o'));
         expect![[r#"
-            model (1/3, "o"; Enter chooses, Esc leaves)
+            model (1/3, "o"; Enter chooses, Esc closes)
             ›   gpt-5.5 low
               ✓ o4␛[2J mini
                 other
@@ -199,7 +199,7 @@ mod tests {
             press(&mut list, Code::Down);
         }
         expect![[r#"
-            model (4/4, type to filter; Enter chooses, Esc leaves)
+            model (4/4, type to filter; Enter chooses, Esc closes)
               o4␛[2J mini
             › other
         "#]]

@@ -37,9 +37,9 @@ impl Chat {
         self.known.open(session);
         if let Some(left) = goes_on {
             let turn = match (was_queued, self.known.engine) {
-                (true, _) => "the turn of the conversation before is queued",
-                (false, Engine::There) if !was_lost => "the turn of the conversation before goes on",
-                (false, _) => "whether the turn of the conversation before goes on is not known",
+                (true, _) => "the turn of the previous conversation is queued",
+                (false, Engine::There) if !was_lost => "the previous conversation is still running",
+                (false, _) => "the previous conversation may still be running",
             };
             self.note(Tone::Info, format!("{turn}; /resume {} opens it", left.short()));
         }
@@ -49,15 +49,13 @@ impl Chat {
     fn arrival_words(&self, session: &SessionInfo, left: Option<&SessionId>) -> Option<String> {
         let mut words = Vec::new();
         if let Some(task) = &session.task {
-            words.push(format!("this is the task {}: what you say is said to it", one_line(task)));
+            words.push(format!("this is task {}: your messages go to it", one_line(task)));
             words.extend(left.map(|left| format!("/resume {} goes back", left.short())));
         }
         if session.cwd != self.known.cwd {
             let folder = folder::shown(&session.cwd, self.known.home.as_deref());
-            words.push(format!(
-                "this conversation works in {}, not in the folder that you are in",
-                one_line(&folder)
-            ));
+            words
+                .push(format!("this conversation works in {}, not in the current folder", one_line(&folder)));
         }
         Some(words.join("; ")).filter(|words| !words.is_empty())
     }

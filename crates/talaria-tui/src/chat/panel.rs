@@ -9,9 +9,9 @@ use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision};
 use talaria_guard::place::Place;
 
-use super::contract::{Code, Key};
+use super::contract::{Code, KeyPress};
 use talaria_render::StyledLine;
-use talaria_render::dialog::{Dialog, Next, Step};
+use talaria_render::dialog::{Dialog, DialogResult, Step};
 
 mod entry;
 mod grip;
@@ -203,7 +203,7 @@ impl Panel {
         self.dialog.back();
     }
 
-    /// Notes that an answer was given. There is nothing to press until somebody says whether it counts.
+    /// Notes that an answer was sent. No key is accepted until it is known whether it counts.
     pub(super) fn sent(&mut self) {
         self.stage = Stage::Sent;
         self.grip = Grip::Line;
@@ -248,7 +248,7 @@ impl Panel {
         self.hold.letter()
     }
 
-    /// Something followed the letter at once: gives it back, and nothing is decided.
+    /// Something followed the letter at once: returns it, and nothing is decided.
     pub(super) fn take_back(&mut self) -> Option<char> {
         self.hold.take_back()
     }
@@ -259,7 +259,7 @@ impl Panel {
     }
 
     /// Takes a key.
-    pub(super) fn key(&mut self, now: Duration, key: Key) -> Felt {
+    pub(super) fn key(&mut self, now: Duration, key: KeyPress) -> Felt {
         if self.scroll(key.code) {
             return Felt::Nothing;
         }
@@ -283,7 +283,7 @@ impl Panel {
                 self.hold.begin(now, c);
                 Felt::Nothing
             }
-            // Whoever begins with another letter, or with a slash, is writing something else.
+            // A person who begins with another letter, or with a slash, is writing something else.
             _ => Felt::NotMine,
         }
     }
@@ -314,8 +314,8 @@ impl Panel {
     fn line(&mut self, line: &str) -> Felt {
         self.problem = None;
         match self.dialog.take(line) {
-            Next::Ask => Felt::Nothing,
-            Next::Answer(answer) => Felt::Answer(answer),
+            DialogResult::Ask => Felt::Nothing,
+            DialogResult::Answer(answer) => Felt::Answer(answer),
         }
     }
 

@@ -9,10 +9,10 @@ use talaria_core::item::ItemBody;
 use talaria_guard::plain::one_line;
 use talaria_guard::redact::redact;
 
-use super::contract::Prompt;
+use super::contract::PromptDraft;
 use talaria_render::{Paint, Style, StyledLine, cut};
 
-/// So many characters of a text are shown at most.
+/// At most this many characters of a text are shown.
 const LABEL: usize = 500;
 
 /// How far an input is.
@@ -30,7 +30,7 @@ enum Stage {
 
 #[derive(Debug)]
 struct Waiting {
-    prompt: Prompt,
+    prompt: PromptDraft,
     when: When,
     stage: Stage,
     /// Counts up with each one that was typed.
@@ -71,17 +71,17 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Adds input that was handed over.
-    pub(super) fn told(&mut self, prompt: Prompt, when: When) {
+    pub(super) fn told(&mut self, prompt: PromptDraft, when: When) {
         self.add(prompt, when, Stage::Told);
     }
 
     /// Adds input that cannot be handed over yet.
-    pub(super) fn hold(&mut self, prompt: Prompt, when: When) {
+    pub(super) fn hold(&mut self, prompt: PromptDraft, when: When) {
         self.add(prompt, when, Stage::Held);
     }
 
-    /// There is a turn now: gives what was held for it.
-    pub(super) fn release(&mut self) -> Vec<(Prompt, When)> {
+    /// There is a turn now: returns the input held for it.
+    pub(super) fn release(&mut self) -> Vec<(PromptDraft, When)> {
         let held = self.waiting.iter_mut().filter(|waiting| waiting.stage == Stage::Held);
         held.map(|waiting| {
             waiting.stage = Stage::Told;
@@ -90,8 +90,8 @@ impl Pending {
         .collect()
     }
 
-    /// There will be no turn: gives back what was held for it.
-    pub(super) fn withdraw(&mut self) -> Vec<Prompt> {
+    /// There will be no turn: returns the input held for it.
+    pub(super) fn withdraw(&mut self) -> Vec<PromptDraft> {
         let (held, rest) =
             std::mem::take(&mut self.waiting).into_iter().partition(|w| w.stage == Stage::Held);
         self.waiting = rest;
@@ -99,14 +99,14 @@ impl Pending {
     }
 
     /// It was refused.
-    pub(super) fn refused(&mut self, prompt: &Prompt) {
+    pub(super) fn refused(&mut self, prompt: &PromptDraft) {
         if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.prompt == *prompt) {
             self.waiting.remove(at);
         }
     }
 
-    /// Learns from an event; gives back what was not taken.
-    pub(super) fn event(&mut self, event: &Event) -> Vec<Prompt> {
+    /// Learns from an event; returns the input that was not accepted.
+    pub(super) fn event(&mut self, event: &Event) -> Vec<PromptDraft> {
         match event {
             Event::ItemStarted { item } | Event::ItemCompleted { item } => {
                 if let ItemBody::UserMessage { text, .. } = &item.body {
@@ -150,13 +150,13 @@ impl Pending {
         Vec::new()
     }
 
-    /// Gives up what was taken back, in the order in which it was typed.
-    pub(super) fn take_returned(&mut self) -> Vec<Prompt> {
+    /// Returns the withdrawn input, in the order in which it was typed.
+    pub(super) fn take_returned(&mut self) -> Vec<PromptDraft> {
         self.returned.sort_by_key(|waiting| waiting.order);
         std::mem::take(&mut self.returned).into_iter().map(|waiting| waiting.prompt).collect()
     }
 
-    fn add(&mut self, prompt: Prompt, when: When, stage: Stage) {
+    fn add(&mut self, prompt: PromptDraft, when: When, stage: Stage) {
         self.count += 1;
         let label = Label::new(&prompt.text);
         self.waiting.push(Waiting { prompt, when, stage, order: self.count, label });
@@ -185,7 +185,7 @@ impl Pending {
             })
             .collect();
         if self.waiting.len() > shown && height > 0 {
-            let more = format!("  {} more wait", self.waiting.len() - shown);
+            let more = format!("  {} more waiting", self.waiting.len() - shown);
             lines.push(StyledLine::of(Style::DIM, cut(&more, width, paint)));
         }
         lines
@@ -201,7 +201,7 @@ impl Pending {
 }
 
 /// Is this the text of a prompt, as events have it?
-fn is_said(prompt: &Prompt, masked: &str) -> bool {
+fn is_said(prompt: &PromptDraft, masked: &str) -> bool {
     redact(&prompt.text) == masked
 }
 
@@ -216,7 +216,7 @@ mod tests {
         let images = vec!["/a.png".to_owned()];
         let mut pending = Pending::default();
         for text in ["look here", "look"] {
-            pending.told(Prompt { text: text.to_owned(), images: images.clone() }, When::Next);
+            pending.told(PromptDraft { text: text.to_owned(), images: images.clone() }, When::Next);
         }
         let input = QueuedInput { text: "look".to_owned(), images };
         pending.event(&Event::Queued { waiting: 1, input });
@@ -228,7 +228,7 @@ mod tests {
     fn the_row_of_a_prompt_shows_its_beginning_and_no_secret() {
         let secret = format!("ghp_{}", "a1B2".repeat(9));
         let mut pending = Pending::default();
-        let prompt = |text: String| Prompt { text, images: Vec::new() };
+        let prompt = |text: String| PromptDraft { text, images: Vec::new() };
         pending.told(prompt(format!("use {secret}\nnow")), When::Now);
         pending.told(prompt("long ".repeat(100_000)), When::Next);
         pending.hold(prompt(format!("{} {secret}", "x".repeat(LABEL - 9))), When::Now);

@@ -16,7 +16,7 @@ use talaria_render::{about, news};
 
 /// More characters of a title are not shown beside a request.
 const LONGEST_TITLE: usize = 32;
-/// So many closed requests are remembered, so that an older list does not open them again.
+/// At most this many closed requests are remembered, so that an older list does not open them again.
 const REMEMBERED: usize = 64;
 
 /// All that wait.
@@ -29,7 +29,7 @@ pub(super) struct Requests {
     closed: VecDeque<TicketId>,
 }
 
-/// A request of this conversation. Where it would happen is looked up when it is shown: what is in force may be told
+/// A request from this conversation. Where it would happen is looked up when it is shown: what is in force may be told
 /// after the question.
 #[derive(Debug)]
 struct Here {
@@ -41,7 +41,7 @@ struct Here {
     since: Timestamp,
 }
 
-/// A request of this conversation that is over.
+/// A request from this conversation that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Closed {
     pub(super) ticket: TicketId,
@@ -154,7 +154,7 @@ impl Requests {
         }
         let request = self.elsewhere().find(|request| request.id == *ticket)?;
         let scene = Scene {
-            origin: Some(format!("A request of {}", whose(request))),
+            origin: Some(format!("A request from {}", whose(request))),
             agent: None,
             sandbox: String::new(),
             approval: String::new(),
@@ -191,7 +191,7 @@ impl Requests {
 fn scene_here(ask: &Ask, place: Option<Place>, known: &Known) -> Scene {
     let own = known.started.as_ref().map(|started| &started.thread);
     let agent = ask.thread().filter(|thread| own.is_some_and(|own| own != *thread));
-    let agent = agent.map(|thread| format!("A request of the sub-{}", one_line(&news::agent(thread))));
+    let agent = agent.map(|thread| format!("A request from the sub-{}", one_line(&news::agent(thread))));
     let untold = || "not known".to_owned();
     let (sandbox, approval) = match &known.started {
         Some(started) => (started.sandbox.clone(), started.approval.clone()),

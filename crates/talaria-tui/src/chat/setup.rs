@@ -2,7 +2,7 @@
 
 use talaria_core::config::{Enter, Theme};
 
-use super::known::Asked;
+use super::known::RequestedSettings;
 use talaria_render::Look;
 
 /// What the chat begins with.
@@ -21,7 +21,7 @@ pub struct Setup {
     /// The home of the person, if it is known: folders below it are shown with `~`.
     pub home: Option<String>,
     /// What was asked for with flags.
-    pub asked: Asked,
+    pub asked: RequestedSettings,
     /// What was said before, the oldest first.
     pub history: Vec<String>,
 }

@@ -144,7 +144,9 @@ fn parts(known: &Known, moment: Moment, paint: Paint) -> Vec<Part> {
     if known.usage.total > 0 {
         let is_over = moment.turn.is_idle() && !moment.is_lost;
         let whose = if is_over { "last turn" } else { "turn" };
-        parts.push(Part::new(9, Style::DIM, format!("{whose} {} tokens", short(known.usage.total))));
+        let at_least = if known.usage.partial { "at least " } else { "" };
+        let spent = format!("{whose} {at_least}{} tokens", short(known.usage.total));
+        parts.push(Part::new(9, Style::DIM, spent));
     }
     parts
 }

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use talaria_core::api::{
-    Account, EffortOffer, ModelOffer, Numbered, Offers, RequestInfo, RequestState, TaskCounts,
+    AccountInfo, EffortOffer, ModelOffer, Numbered, Offers, RequestInfo, RequestState, TaskCounts,
 };
 use talaria_core::config::{Enter, Theme};
 use talaria_core::event::Event;
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::Ask;
 
-use super::commands::Command;
-use super::contract::{Code, Input, Key, News, Wish};
-use super::{Asked, Chat, Setup};
+use super::commands::SlashCommand;
+use super::contract::{ChatEffect, ChatInput, Code, KeyPress, News};
+use super::{Chat, RequestedSettings, Setup};
 use talaria_render::{Look, sample};
 
 mod asking;
@@ -54,7 +54,7 @@ fn with_look(look: Look) -> Play {
         version: "0.6.0".into(),
         cwd: "/home/me/project".into(),
         home: Some("/home/me".into()),
-        asked: Asked::default(),
+        asked: RequestedSettings::default(),
         history: Vec::new(),
     };
     Play { chat: Chat::new(setup), now: Duration::from_secs(60), seq: 0, size: (80, 24) }
@@ -83,8 +83,8 @@ impl Play {
         self
     }
 
-    fn key(&mut self, key: Key) -> &mut Self {
-        self.chat.input(self.now, Input::Key(key));
+    fn key(&mut self, key: KeyPress) -> &mut Self {
+        self.chat.input(self.now, ChatInput::Key(key));
         self
     }
 
@@ -101,13 +101,13 @@ impl Play {
 
     fn write(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
-            self.key(Key { code: Code::Char(c), ctrl: false, alt: false, shift: false });
+            self.key(KeyPress { code: Code::Char(c), ctrl: false, alt: false, shift: false });
         }
         self
     }
 
     fn paste(&mut self, text: &str) -> &mut Self {
-        self.chat.input(self.now, Input::Paste(text.to_owned()));
+        self.chat.input(self.now, ChatInput::Paste(text.to_owned()));
         self
     }
 
@@ -163,8 +163,8 @@ impl Play {
 
     /// What is wished for, a line each.
     fn wishes(&mut self) -> String {
-        let told = |wish: &Wish| match wish {
-            Wish::Answer { ticket, answer, digest } => {
+        let told = |wish: &ChatEffect| match wish {
+            ChatEffect::Answer { ticket, answer, digest } => {
                 let answer = serde_json::to_string(answer).unwrap();
                 format!("answer {ticket} {answer} [{}]\n", digest.as_deref().unwrap_or_default())
             }
@@ -178,8 +178,8 @@ fn session() -> SessionId {
     SessionId::new("s-1")
 }
 
-fn key(name: &str) -> Key {
-    let mut key = Key { code: Code::Esc, ctrl: false, alt: false, shift: false };
+fn key(name: &str) -> KeyPress {
+    let mut key = KeyPress { code: Code::Esc, ctrl: false, alt: false, shift: false };
     let mut rest = name;
     for (prefix, flag) in [("Ctrl-", 0), ("Alt-", 1), ("Shift-", 2)] {
         if let Some(short) = rest.strip_prefix(prefix) {
@@ -226,7 +226,7 @@ fn offers() -> Box<Offers> {
     };
     Box::new(Offers {
         codex: "0.166.0".into(),
-        account: Account {
+        account: AccountInfo {
             needed: false,
             kind: Some("chatgpt".into()),
             name: Some("me@example.org".into()),
@@ -250,7 +250,7 @@ fn nothing_waits() -> News {
     News::Waiting { requests: Vec::new(), tasks: TaskCounts::default(), background: 0 }
 }
 
-/// A request of a task in the background.
+/// A request from a task in the background.
 fn of_task(id: &str, task: &str) -> RequestInfo {
     let ask = sample::ask_command("make deploy");
     RequestInfo {

@@ -15,7 +15,7 @@ use talaria_core::background::BackgroundEnd;
 use talaria_core::event::Started;
 use talaria_core::ids::BackgroundId;
 
-use self::cell::{Cell, Folding, Key};
+use self::cell::{Cell, Folding, KeyPress};
 use self::folding::Round;
 use self::message::Voice;
 use self::missed::Missed;
@@ -59,7 +59,7 @@ mod wrap;
 #[cfg(test)]
 mod tests;
 
-/// After so many events it is looked whether something can be forgotten.
+/// After this many events the transcript looks for entries to drop.
 const TRIM_EVERY: usize = 1000;
 
 /// What is shown of a session, and where in it the person is.
@@ -74,7 +74,7 @@ pub struct Transcript {
     turns: HashMap<i64, Scene>,
     /// Does a turn run, as far as the events say?
     is_running: bool,
-    /// Does anybody hear what goes on?
+    /// Do events arrive?
     is_heard: bool,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
@@ -102,8 +102,8 @@ pub struct Transcript {
     round: Round,
     frame: u64,
     /// The cells in the rows of the last view.
-    shown: Vec<Option<Key>>,
-    laid: Vec<Key>,
+    shown: Vec<Option<KeyPress>>,
+    laid: Vec<KeyPress>,
     untrimmed: usize,
 }
 
@@ -161,9 +161,9 @@ pub enum Tone {
 /// A movement of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scroll {
-    /// So many rows up.
+    /// This many rows up.
     Up(usize),
-    /// So many rows down.
+    /// This many rows down.
     Down(usize),
     /// A window up.
     PageUp,
@@ -306,7 +306,7 @@ impl Transcript {
         self.roll.cells().for_each(Cell::forget);
     }
 
-    /// Tells the time of day, so that what began before the chat was opened shows its true time.
+    /// Sets the time of day, so that what began before the chat was opened shows its true time.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
         self.clock = Clock::Told(wall.as_millisecond().saturating_sub(millis(now)));
     }
@@ -321,7 +321,7 @@ impl Transcript {
         self.newest
     }
 
-    /// Whether anybody hears what goes on: else nothing is said to run.
+    /// Sets whether events arrive: else nothing is shown as running.
     pub fn hear(&mut self, is_heard: bool) {
         self.is_heard = is_heard;
     }
@@ -345,7 +345,7 @@ impl Transcript {
         self.roll.trim(view);
     }
 
-    fn pending(&mut self, text: &str) -> Option<Key> {
+    fn pending(&mut self, text: &str) -> Option<KeyPress> {
         let is_it = |cell: &&mut Cell| match &cell.body {
             cell::Body::Person(person) => person.is_pending() && person.is(text),
             _ => false,

@@ -11,9 +11,9 @@ use talaria_core::request::Answer;
 use talaria_guard::plain::{one_line, reveal_line};
 use talaria_guard::redact::redact;
 
-use super::commands::Command;
+use super::commands::SlashCommand;
 use super::composer::Reaction;
-use super::contract::{Code, Input, Key, Prompt, Wish};
+use super::contract::{ChatEffect, ChatInput, Code, KeyPress, PromptDraft};
 use super::keys::Keys;
 use super::list::Picked;
 use super::panel::{Felt, Panel, Request, Route};
@@ -32,10 +32,10 @@ enum Follows {
 
 impl Chat {
     /// Takes what a person did; `now` is the time since the start of the program.
-    pub fn input(&mut self, now: Duration, input: Input) {
+    pub fn input(&mut self, now: Duration, input: ChatInput) {
         match input {
-            Input::Paste(text) => self.paste(now, &text),
-            Input::Key(key) => self.key(now, key),
+            ChatInput::Paste(text) => self.paste(now, &text),
+            ChatInput::Key(key) => self.key(now, key),
         }
     }
 
@@ -62,7 +62,7 @@ impl Chat {
         self.line_has_keyboard();
     }
 
-    fn key(&mut self, now: Duration, key: Key) {
+    fn key(&mut self, now: Duration, key: KeyPress) {
         let plain = !key.ctrl && !key.alt;
         self.note_line(now);
         let is_ctrl_c = key.ctrl && key.code == Code::Char('c');
@@ -122,7 +122,9 @@ impl Chat {
         }
         match key.code {
             Code::PageUp | Code::PageDown => return self.scroll(key.code),
-            Code::Char('d') if key.ctrl && self.composer.is_empty() => return self.wishes.push(Wish::Leave),
+            Code::Char('d') if key.ctrl && self.composer.is_empty() => {
+                return self.wishes.push(ChatEffect::Leave);
+            }
             Code::Char('d') if key.ctrl && self.composer.is_at_end() => {
                 return self.flash(now, "the input is not empty: Ctrl-C clears it");
             }
@@ -144,10 +146,10 @@ impl Chat {
     fn take_back(&mut self, now: Duration, follows: Follows) {
         let Some(letter) = self.panel.as_mut().and_then(Panel::take_back) else { return };
         if follows == Follows::Key {
-            return self.flash(now, "taken back: nothing was decided");
+            return self.flash(now, "answer withdrawn; nothing was decided");
         }
-        self.flash(now, "you were writing: nothing was decided; Ctrl-G answers");
-        let key = Key { code: Code::Char(letter), ctrl: false, alt: false, shift: false };
+        self.flash(now, "you were typing, so nothing was decided; Ctrl-G answers");
+        let key = KeyPress { code: Code::Char(letter), ctrl: false, alt: false, shift: false };
         let reaction = self.composer.key(key);
         self.react(now, reaction);
         self.line_has_keyboard();
@@ -167,7 +169,7 @@ impl Chat {
     }
 
     /// Is the key part of a line whose question has gone? Enter and Esc end that line.
-    fn drops(&mut self, key: Key) -> bool {
+    fn drops(&mut self, key: KeyPress) -> bool {
         match key.code {
             Code::Enter | Code::Esc => self.is_dropping = false,
             Code::Char(_) | Code::Backspace | Code::Delete | Code::Tab => {}
@@ -177,7 +179,7 @@ impl Chat {
     }
 
     /// Keys that mean the same wherever the keyboard is.
-    fn is_everywhere(&mut self, now: Duration, key: Key) -> bool {
+    fn is_everywhere(&mut self, now: Duration, key: KeyPress) -> bool {
         match key.code {
             Code::F(1) => self.popup = Some(Popup::Keys(Keys::default())),
             Code::F(2) => self.show_waiting(now),
@@ -219,7 +221,7 @@ impl Chat {
         }
     }
 
-    /// A request of another conversation came because it was called, and goes when it is not wanted.
+    /// A request from another conversation came because it was called, and goes when it is not wanted.
     fn leave_request(&mut self) {
         if let Some(panel) = &mut self.panel {
             panel.leave_keyboard();
@@ -235,20 +237,20 @@ impl Chat {
             Some(panel) if panel.has_keyboard() => panel.leave_keyboard(),
             Some(panel) if panel.is_sent() => {}
             Some(panel) => panel.take_keyboard(),
-            None => self.flash(now, "no request is shown (F2 lists what waits)"),
+            None => self.flash(now, "no request is shown (F2 lists the open ones)"),
         }
     }
 
     fn stop_or_leave(&mut self, now: Duration) {
         if self.leave_by.is_some_and(|until| now < until) {
-            return self.wishes.push(Wish::Leave);
+            return self.wishes.push(ChatEffect::Leave);
         }
         self.leave_by = Some(now + A_WHILE);
         self.is_dropping = false;
         let is_list = self.popup.take().is_some();
         let word = if self.shell.is_some() {
             // As the row of the command says.
-            self.wishes.push(Wish::StopShell);
+            self.wishes.push(ChatEffect::StopShell);
             "stopping the command"
         } else if !self.turn.is_idle() {
             self.interrupt();
@@ -259,7 +261,7 @@ impl Chat {
         } else if is_list {
             "closed"
         } else if self.is_turn_known() {
-            "nothing runs"
+            "nothing is running"
         } else {
             "turn state unknown: /stop asks the engine"
         };
@@ -278,11 +280,11 @@ impl Chat {
         match self.turn {
             Turn::Running { .. } => {
                 self.turn.stop();
-                self.wishes.push(Wish::Interrupt);
+                self.wishes.push(ChatEffect::Interrupt);
             }
             // Nobody has it yet who could stop it.
             Turn::Asked { .. } => self.turn.stop(),
-            Turn::Idle if self.shell.is_some() => self.wishes.push(Wish::StopShell),
+            Turn::Idle if self.shell.is_some() => self.wishes.push(ChatEffect::StopShell),
             Turn::Idle => {}
         }
     }
@@ -320,18 +322,18 @@ impl Chat {
             }
             Reaction::Mistake(text) => self.note(Tone::Warn, text),
             Reaction::Shell(command) => self.start_shell(now, command),
-            Reaction::WantFiles(letters) => self.wishes.push(Wish::Files(letters)),
-            Reaction::WantNames => self.wishes.push(Wish::Names),
-            Reaction::WantImage(pasted) => self.wishes.push(Wish::Image(pasted)),
+            Reaction::WantFiles(letters) => self.wishes.push(ChatEffect::Files(letters)),
+            Reaction::WantNames => self.wishes.push(ChatEffect::Names),
+            Reaction::WantImage(pasted) => self.wishes.push(ChatEffect::Image(pasted)),
         }
         if is_line && let Some(line) = self.composer.history().newest_kept() {
-            self.wishes.push(Wish::Remember(line.to_owned()));
+            self.wishes.push(ChatEffect::Remember(line.to_owned()));
         }
     }
 
     /// Shows what was typed, unless it is shown as something that was said.
-    fn echo(&mut self, command: &Command) {
-        if !matches!(command, Command::Steer(_) | Command::Queue(_))
+    fn echo(&mut self, command: &SlashCommand) {
+        if !matches!(command, SlashCommand::Steer(_) | SlashCommand::Queue(_))
             && let Some(line) = self.composer.history().newest_kept()
         {
             self.transcript.echo(line);
@@ -339,7 +341,7 @@ impl Chat {
     }
 
     /// Says something: a new turn, or further input for the one that runs.
-    pub(super) fn say(&mut self, now: Duration, prompt: Prompt, when: When) {
+    pub(super) fn say(&mut self, now: Duration, prompt: PromptDraft, when: When) {
         self.transcript.scroll(Scroll::Bottom);
         match self.turn {
             Turn::Idle => {
@@ -350,17 +352,17 @@ impl Chat {
                 self.transcript.said(&redact(&prompt.text), &images);
                 self.sent = Some(prompt.clone());
                 self.known.bring_asked();
-                self.wishes.push(Wish::Send(prompt));
+                self.wishes.push(ChatEffect::Send(prompt));
             }
             Turn::Asked { .. } => self.pending.hold(prompt, when),
             Turn::Running { .. } => {
                 self.pending.told(prompt.clone(), when);
-                self.wishes.push(Wish::Say(prompt, when));
+                self.wishes.push(ChatEffect::Say(prompt, when));
             }
         }
     }
 
-    /// Gives the answer to the request that is shown.
+    /// Sends the answer to the request that is shown.
     pub(super) fn answer(&mut self, answer: Answer) {
         let Some(panel) = self.panel.as_mut().filter(|panel| !panel.is_sent()) else { return };
         panel.sent();
@@ -370,7 +372,7 @@ impl Chat {
         {
             self.given.push((ticket.clone(), words_of(&request, &answer)));
         }
-        self.wishes.push(Wish::Answer { ticket, answer, digest });
+        self.wishes.push(ChatEffect::Answer { ticket, answer, digest });
     }
 }
 
@@ -379,5 +381,5 @@ fn words_of(request: &Request, answer: &Answer) -> String {
     let origin = request.scene.origin.as_deref().unwrap_or("a request");
     let why = answer.given_reason().map(|reason| format!(", because: {}", one_line(&redact(reason))));
     let (about, why) = (reveal_line(&request.ask.label()).into_owned(), why.unwrap_or_default());
-    format!("{origin}: {about}\n  your answer was taken: {}{why}", answer.decision)
+    format!("{origin}: {about}\n  your answer was recorded: {}{why}", answer.decision)
 }

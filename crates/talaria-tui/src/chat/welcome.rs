@@ -8,12 +8,12 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::folder;
-use super::known::{Asked, Engine, Known, Setting};
+use super::known::{Engine, Known, RequestedSettings, Setting};
 use talaria_render::{Color, Style, StyledLine};
 
 /// What is said of an engine that a person stopped, and how to have it back.
 pub(super) const STOPPED: &str = "Talaria's engine was stopped";
-pub(super) const STARTS_AGAIN: &str = "what you send or ask next starts it again";
+pub(super) const STARTS_AGAIN: &str = "your next message or command starts it again";
 
 /// How far in the values stand.
 const NAMES: usize = 13;
@@ -36,9 +36,9 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
         page.pair("note", note, Style::DIM);
     }
     let hints = [
-        "Say what you want done and press Enter.",
+        "Type what you want done and press Enter.",
         "/ lists commands, @ names a file, ! runs a shell command, ? shows the keys.",
-        "Ctrl-D leaves; turns continue: `talaria --last` comes back.",
+        "Ctrl-D leaves; turns continue: `talaria --last` returns.",
     ];
     if page.lines.len() + hints.len() < height {
         page.lines.push(StyledLine::default());
@@ -52,7 +52,7 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
 
 /// What a conversation would begin with, name and value, as the first screen says it; for faces without a screen. The values
 /// may be somebody else's words.
-pub fn beginning(asked: Asked, offers: &Offers) -> Vec<(&'static str, String)> {
+pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str, String)> {
     let offers = Some(Box::new(offers.clone()));
     let known = Known { asked, offers, ..Known::default() };
     let mut pairs =
@@ -66,21 +66,21 @@ fn missing(known: &Known) -> Vec<(String, String)> {
     let away = match known.engine {
         Engine::There => None,
         Engine::Away => Some((
-            "Talaria's engine is away; it is being called again".to_owned(),
+            "Talaria's engine does not respond; reconnecting".to_owned(),
             "see what is wrong with `talaria doctor`".to_owned(),
         )),
         Engine::Stopped => Some((STOPPED.to_owned(), STARTS_AGAIN.to_owned())),
     };
     let told = known.missing.iter().map(|missing| (missing.what.clone(), missing.remedy.clone()));
     let login = known.offers.as_ref().filter(|offers| offers.account.needed && known.missing.is_empty());
-    let login = login.map(|_| ("nobody is logged in at Codex".to_owned(), "run `codex login`".to_owned()));
+    let login = login.map(|_| ("not logged in to Codex".to_owned(), "run `codex login`".to_owned()));
     away.into_iter().chain(told).chain(login).collect()
 }
 
 fn runtime(known: &Known) -> String {
     let Some(codex) = known.codex() else {
         return match (known.missing.is_empty(), known.engine) {
-            (true, Engine::There) => "Codex is being asked".to_owned(),
+            (true, Engine::There) => "asking Codex".to_owned(),
             _ => "not known".to_owned(),
         };
     };
@@ -100,7 +100,7 @@ fn model(known: &Known) -> String {
         Some(effort) => format!(", effort {effort}"),
         None => String::new(),
     };
-    format!("{}{effort}{provider}", words(known, known.model(), "the one that Codex chooses"))
+    format!("{}{effort}{provider}", words(known, known.model(), "chosen by Codex"))
 }
 
 fn permissions(known: &Known) -> String {
@@ -108,9 +108,7 @@ fn permissions(known: &Known) -> String {
     let approval = words(known, known.approval(), "Codex's own");
     match (known.sandbox(), known.approval()) {
         (Setting::Unknown, Setting::Unknown) => sandbox,
-        (Setting::Untold, Setting::Untold) => {
-            "Codex's defaults; it tells them when the first turn begins".to_owned()
-        }
+        (Setting::Untold, Setting::Untold) => "Codex's defaults; shown when the first turn starts".to_owned(),
         _ => format!("sandbox {sandbox}, approvals {approval}"),
     }
 }
@@ -119,8 +117,8 @@ fn permissions(known: &Known) -> String {
 fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
     match setting {
         Setting::InForce(value) | Setting::Configured(value) => value.to_owned(),
-        Setting::Asked(value) => format!("{value} (asked for)"),
-        Setting::Untold => format!("{untold} (not told)"),
+        Setting::Asked(value) => format!("{value} (requested)"),
+        Setting::Untold => format!("{untold} (not reported)"),
         Setting::Unknown if known.missing.is_empty() && known.engine == Engine::There => {
             "not known yet".to_owned()
         }

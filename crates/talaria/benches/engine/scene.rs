@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use talaria_core::api::{Kind, LocalCaller, NewSession, NewTask, NewTurn, Status};
+use talaria_core::api::{EngineStatus, Kind, LocalCaller, NewSession, NewTask, NewTurn};
 use talaria_core::input::InputPart;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_scripted::ScriptedModel;
@@ -180,7 +180,11 @@ impl Scene {
     }
 
     /// Waits until the status is as `is_reached` wants it.
-    pub(crate) async fn wait(&self, client: &Client, is_reached: impl Fn(&Status) -> bool) -> Status {
+    pub(crate) async fn wait(
+        &self,
+        client: &Client,
+        is_reached: impl Fn(&EngineStatus) -> bool,
+    ) -> EngineStatus {
         let mut last = None;
         let reached = async {
             loop {

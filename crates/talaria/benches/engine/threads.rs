@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use talaria_core::api::{AnswerRequest, Status, TaskQuery};
+use talaria_core::api::{AnswerRequest, EngineStatus, TaskQuery};
 use talaria_core::event::Stage;
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_scripted::Reply;
@@ -71,7 +71,7 @@ async fn fifty(codex: &Codex, layout: Layout) {
 }
 
 /// Codex has accepted every turn, and this engine follows it there.
-fn are_followed(status: &Status) -> bool {
+fn are_followed(status: &EngineStatus) -> bool {
     let followed: usize = status.hosts.iter().map(|host| host.turns).sum();
     let accepted = status.turns.iter().filter(|turn| turn.stage == Stage::Accepted).count();
     (followed, accepted) == (THREADS, THREADS)

@@ -9,16 +9,16 @@ Examples:
   talaria codex-runtime off
   talaria codex-runtime --json | jq .verdict
 
-It changes model.openai_runtime in Talaria's configuration, and nothing of Codex.
+It changes model.openai_runtime in Talaria's configuration, and nothing in Codex's files.
 Exit codes: 0 done, 3 turns are running, 6 Codex is missing";
 
 /// Options of `talaria codex-runtime`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CodexRuntime {
-    /// What is wanted: auto, codex_app_server, on (the same as codex_app_server) or off (the same as auto)
-    #[arg(value_parser = talaria_core::runtime::Choice::typed)]
-    pub(crate) wanted: Option<talaria_core::runtime::Choice>,
+    /// The runtime: auto, codex_app_server, on (the same as codex_app_server) or off (the same as auto)
+    #[arg(value_parser = talaria_core::runtime::RuntimeChoice::typed)]
+    pub(crate) wanted: Option<talaria_core::runtime::RuntimeChoice>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

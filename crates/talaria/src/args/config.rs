@@ -12,7 +12,7 @@ Examples:
   talaria config check
   EDITOR=nano talaria config edit
 
-Comments, order and line ends of the file stay as they are.";
+Comments, order and line endings of the file are kept.";
 
 /// Options of `talaria config`.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(crate) enum ConfigAction {
         #[arg(long)]
         json: bool,
     },
-    /// Set a key; what cannot be used is refused and nothing is written
+    /// Set a key; an invalid value is refused and nothing is written
     #[command(after_help = EXAMPLES)]
     Set {
         /// The key, for example codex.sandbox
@@ -46,7 +46,7 @@ pub(crate) enum ConfigAction {
         #[arg(long)]
         json: bool,
     },
-    /// Take a key away, or a section with everything in it
+    /// Unset a key, or a section with everything in it
     #[command(after_help = EXAMPLES)]
     Unset {
         /// The key, for example codex.sandbox

@@ -4,13 +4,13 @@ use clap::{Args, Subcommand};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
-  talaria serve             # Ctrl-C ends the engine; turns go on and the next engine takes them up
+  talaria serve             # Ctrl-C ends the engine; the next engine resumes its turns
   talaria service install   # let the system start it";
 
 const STOP_EXAMPLES: &str = "\
 Examples:
-  talaria stop                # without an engine: what the last one left running
-  talaria stop --keep-turns   # only the engine: Codex goes on, the next command takes its turns up";
+  talaria stop                # without an engine: ends the processes of the last one
+  talaria stop --keep-turns   # only the engine: Codex continues, the next command resumes its turns";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ pub(crate) struct Serve {
 #[derive(Debug, Args)]
 #[command(after_help = STOP_EXAMPLES)]
 pub(crate) struct Stop {
-    /// End only the engine: Codex and its turns go on, for the next engine to take up
+    /// End only the engine: Codex and its turns continue, and the next engine resumes them
     #[arg(long)]
     pub(crate) keep_turns: bool,
 }
@@ -77,7 +77,7 @@ pub(crate) enum ServiceAction {
     /// Remove the service file
     #[command(after_help = SERVICE_EXAMPLES)]
     Uninstall {
-        /// Only say what would be removed
+        /// Only show what would be removed
         #[arg(long)]
         dry_run: bool,
         /// Also stop the service

@@ -19,11 +19,11 @@ Examples:
   talaria exec --json \"list the open problems\" | jq -r 'select(.type == \"outcome\").text'
 
 On a terminal everything is shown as it happens. If standard output is a pipe or a file, it gets the final answer \
-alone, as the model wrote it; the account of the turn goes to standard error. A turn that does not complete has no \
+alone, as the model wrote it; the log of the turn goes to standard error. A turn that does not complete has no \
 answer.
 
 The turn runs in Talaria's engine. Ctrl-C (SIGINT) stops it. SIGTERM, SIGHUP and closing the terminal end this \
-command only: the turn continues, what it asks waits, and one line says how to come back. To limit a turn, use \
+command only: the turn continues, its requests stay open, and one line says how to return. To limit a turn, use \
 --timeout, not timeout(1).
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6 Codex missing or not logged in, \
@@ -33,14 +33,14 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 declined, 4 interrupted, 5 timed out, 6
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Exec {
-    /// What to say to Codex; without it, or as `-`, it is read from standard input. Beside a prompt, what is piped in is
-    /// sent along, marked as standard input
+    /// What to say to Codex; without it, or as `-`, it is read from standard input. With a prompt, piped input is sent too,
+    /// marked as standard input
     #[arg(conflicts_with = "attach")]
     pub(crate) prompt: Option<String>,
-    /// Go on with this conversation: a session or task id, or a unique beginning or end of one
+    /// Resume this conversation: a session or task id, or a unique beginning or end of one
     #[arg(long, value_name = "ID", conflicts_with_all = ["attach", "cwd", "sandbox", "approval", "mode"])]
     pub(crate) resume: Option<String>,
-    /// Follow the turn that runs on this conversation, from its beginning
+    /// Follow the running turn of this conversation, from its beginning
     #[arg(
         long,
         value_name = "ID",
@@ -67,8 +67,8 @@ pub(crate) struct Exec {
     #[arg(long)]
     pub(crate) mode: Option<Mode>,
     /// What happens when Codex asks: `ask` you (if standard output is a terminal, without --json and --quiet), `decline`,
-    /// accept `all` that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` until
-    /// somebody answers with `talaria requests answer`. Without a terminal `ask` declines; with --attach it waits
+    /// accept `all` that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` for
+    /// `talaria requests answer`. Without a terminal `ask` declines; with --attach it waits
     #[arg(long, value_enum, default_value_t = Approve::Ask)]
     pub(crate) approve: Approve,
     /// Send an image file along (may be given several times)
@@ -77,7 +77,7 @@ pub(crate) struct Exec {
     /// Stop the turn after this time, such as 90s or 15m; the time you take to answer does not count
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) timeout: Option<Duration>,
-    /// Wait for standard input however long it takes, instead of going on when a pipe stays silent for 3 seconds
+    /// Wait for standard input without a limit, instead of continuing when a pipe stays silent for 3 seconds
     #[arg(long, conflicts_with = "attach")]
     pub(crate) stdin: bool,
     /// Print one JSON object per line

@@ -15,11 +15,10 @@ Examples:
   talaria task list --limit 1000";
 
 const HERMES_EXAMPLES: &str = "\
-Nothing of Hermes is changed and nothing of yours overwritten. Secrets of its settings are
-named, not copied; memories and skills come as they are.
-Settings come that Talaria knows, memories and skills (kept, but not used by this version),
-and conversations, which can be read and searched, but not gone on with. Running it again
-brings only what is new.
+Hermes is not changed, and nothing of yours is overwritten. Imported are the settings that
+Talaria knows, memories and skills (unchanged; this version does not use them), and
+conversations, which can be read and searched, but not continued. Secrets in its settings
+are named, not copied. Running it again imports only what is new.
 
 Examples:
   talaria import hermes --dry-run
@@ -38,7 +37,7 @@ pub(crate) struct Import {
 /// From where something is taken over.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportSource {
-    /// Take over the tasks of a codex_bridge.db; the file stays as it is, and doing it twice changes nothing
+    /// Import the tasks of a codex_bridge.db; the file is not changed, and a second import changes nothing
     #[command(after_help = BRIDGE_EXAMPLES)]
     CodexBridge {
         /// The file
@@ -47,7 +46,7 @@ pub(crate) enum ImportSource {
         #[arg(long)]
         json: bool,
     },
-    /// Take over settings, memories, skills and conversations of Hermes
+    /// Import settings, memories, skills and conversations of Hermes
     #[command(after_help = HERMES_EXAMPLES)]
     Hermes(Hermes),
 }
@@ -61,7 +60,7 @@ pub(crate) struct Hermes {
     /// Show what would happen, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Take back what the last import brought, as far as it is unchanged
+    /// Undo the last import, as far as its data is unchanged
     #[arg(long)]
     pub(crate) undo: bool,
     /// Print one JSON object

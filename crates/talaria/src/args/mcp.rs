@@ -3,7 +3,7 @@
 use clap::Args;
 
 const EXAMPLES: &str = "\
-Examples: how a client is told of it, which then starts it by itself
+Examples: how to register it with a client, which then starts it
   Claude Code  claude mcp add --scope user talaria -- talaria mcp
   Codex        codex mcp add talaria -- talaria mcp
                or in ~/.codex/config.toml:
@@ -25,13 +25,13 @@ Examples: how a client is told of it, which then starts it by itself
 
 Many clients pass few variables on: name TALARIA_HOME and CODEX_HOME in their `env` if you use them.
 A model works in the directory that the client was started in, sees only its own tasks, and cannot
-answer requests of Codex; [bridge] in config.toml says otherwise.";
+answer requests of Codex; [bridge] in config.toml can change this.";
 
 /// Options of `talaria mcp`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Mcp {
-    /// Call the client this, whatever it says of itself: tasks belong to the name
+    /// Use this name for the client, whatever it calls itself: tasks belong to the name
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

@@ -9,11 +9,11 @@ Examples:
   talaria migrate --dry-run                     # the diff and the report, nothing else
   talaria migrate                               # the same, then a question
   talaria migrate --yes --permissions :workspace
-  talaria migrate --undo                        # everything that was added goes again
+  talaria migrate --undo                        # remove everything that was added
   talaria migrate --dry-run --json | jq 'select(.type == \"server\")'
 
-Conversations that Talaria runs have these servers anyway, without any change
-of Codex's files; this is for people who also use `codex` directly. Your own
+Conversations in Talaria have these servers without any change of Codex's
+files; this is for people who also use `codex` directly. Your own
 entries always win. Values that look like secrets are written as references to
 environment variables. To list its plugins Codex is started once on its own
 directory, where it keeps logs as at every start.
@@ -32,7 +32,7 @@ pub(crate) struct Migrate {
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
-    /// Take away again what was added: byte for byte if nobody changed the file since, else entry by entry
+    /// Remove what was added: byte for byte if the file was not changed since, else entry by entry
     #[arg(long, conflicts_with_all = ["permissions", "include_secrets", "no_plugins", "no_tools"])]
     pub(crate) undo: bool,
     /// Codex's directory [default: codex.home of Talaria's configuration, or CODEX_HOME, or ~/.codex]
@@ -41,7 +41,7 @@ pub(crate) struct Migrate {
     /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also write this permission profile as Codex's default, for example :workspace; it holds for every use of Codex
+    /// Also write this permission profile as Codex's default, for example :workspace; it applies to every use of Codex
     #[arg(long, value_name = "PROFILE")]
     pub(crate) permissions: Option<String>,
     /// Write values that look like secrets as they are, instead of references to environment variables

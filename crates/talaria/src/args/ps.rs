@@ -8,8 +8,8 @@ Examples:
   talaria ps follow bg-1a2b3c
   talaria ps stop bg-1a2b3c
 
-A command that still runs when its turn ends (a server, a watcher) goes on in the background. It ends with its Codex
-process, so also with `talaria stop`.";
+A command that still runs when its turn ends (a server, a watcher) continues in the background. It
+ends with its Codex process, so also with `talaria stop`.";
 
 /// Options of `talaria ps`.
 #[derive(Debug, Args)]

@@ -22,14 +22,14 @@ pub(crate) struct Requests {
 /// What is done with requests.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestsAction {
-    /// List what waits for a person
+    /// List open requests
     #[command(after_help = EXAMPLES)]
     List {
         /// Print one JSON object per request
         #[arg(long)]
         json: bool,
     },
-    /// Show a request whole: the command or the diff, where it would run, and how it was answered
+    /// Show a whole request: the command or the diff, where it would run, and how it was answered
     #[command(after_help = EXAMPLES)]
     Show {
         /// The request: its id, or a unique beginning or end of it
@@ -38,7 +38,7 @@ pub(crate) enum RequestsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Answer a request; what is answered is shown on standard error
+    /// Answer a request; the request is shown on standard error
     #[command(after_help = EXAMPLES)]
     Answer(AnswerOptions),
 }
@@ -48,10 +48,10 @@ pub(crate) enum RequestsAction {
 pub(crate) struct AnswerOptions {
     /// The request: its id, or a unique beginning or end of it
     pub(crate) request: String,
-    /// What you decide
+    /// Your decision
     #[arg(value_enum)]
     pub(crate) verdict: Verdict,
-    /// Why not; the model is told
+    /// The reason, which is passed on to the model
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Answers to the model's questions or values of a form, by id or name; `-` reads them from standard input
@@ -67,13 +67,13 @@ pub(crate) struct AnswerOptions {
 pub(crate) enum Verdict {
     /// Yes, once
     Accept,
-    /// Yes, and the same is not asked again in this conversation
+    /// Yes, and do not ask again for the same in this conversation
     AcceptForSession,
-    /// Yes, and by the rule that Codex proposes it is not asked again anywhere
+    /// Yes, and always allow what the rule proposed by Codex covers, in every conversation
     AcceptAlways,
-    /// No; the turn goes on
+    /// No; the turn continues
     Decline,
-    /// No, and the turn ends
+    /// No; the turn is stopped
     Cancel,
 }
 

@@ -14,7 +14,7 @@ Examples:
   talaria sessions search cargo test failed
   talaria sessions export 6171dafd -o talk.md
   talaria sessions prune --older-than 30d --keep 100
-  talaria exec --resume 6171dafd \"go on\"";
+  talaria exec --resume 6171dafd \"continue\"";
 
 /// Options of `talaria sessions`.
 #[derive(Debug, Args)]
@@ -30,14 +30,14 @@ pub(crate) enum SessionsAction {
     /// List conversations, the newest first
     #[command(after_help = EXAMPLES)]
     List {
-        /// At most so many
+        /// At most this many
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
         /// Print one JSON object per conversation
         #[arg(long)]
         json: bool,
     },
-    /// Show one conversation: its turns and what was said and done
+    /// Show one conversation: its turns, messages and steps
     #[command(after_help = EXAMPLES)]
     Show {
         /// The conversation: a session or task id, or a unique beginning or end of one
@@ -46,13 +46,13 @@ pub(crate) enum SessionsAction {
         #[arg(long)]
         json: bool,
     },
-    /// Search everything that was said and done
+    /// Search the messages and steps of all conversations
     #[command(after_help = EXAMPLES)]
     Search(Search),
     /// Write one conversation to a file or to standard output
     #[command(after_help = EXAMPLES)]
     Export(Export),
-    /// Throw old conversations away
+    /// Delete old conversations
     #[command(after_help = EXAMPLES)]
     Prune(Prune),
 }
@@ -63,10 +63,10 @@ pub(crate) struct Search {
     /// The words, all of which must occur
     #[arg(required = true, value_name = "WORDS")]
     pub(crate) words: Vec<String>,
-    /// At most so many places
+    /// At most this many matches
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) limit: u32,
-    /// Print one JSON object per place
+    /// Print one JSON object per match
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Search {
 pub(crate) struct Export {
     /// The conversation: a session or task id, or a unique beginning or end of one
     pub(crate) id: String,
-    /// What is written: `markdown` to be read, or `jsonl`, one message per line
+    /// The format: `markdown` for people, or `jsonl`, one message per line
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     pub(crate) format: Format,
     /// Write to this file
@@ -87,7 +87,7 @@ pub(crate) struct Export {
 /// How a conversation is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// To be read.
+    /// For people.
     Markdown,
     /// One message per line, in the shape that chat models read.
     Jsonl,
@@ -98,7 +98,7 @@ pub(crate) enum Format {
 pub(crate) struct Prune {
     #[command(flatten)]
     pub(crate) limits: Limits,
-    /// Do it; otherwise what would go is shown, and a terminal is asked
+    /// Delete without asking; otherwise the selection is shown, and at a terminal you are asked
     #[arg(long)]
     pub(crate) yes: bool,
     /// Print one JSON object
@@ -110,13 +110,13 @@ pub(crate) struct Prune {
 #[derive(Clone, Copy, Debug, Args)]
 #[command(group(ArgGroup::new("limits").required(true).multiple(true).args(["older_than", "keep", "max_size"])))]
 pub(crate) struct Limits {
-    /// Conversations in which nothing happened for this time, such as 30d or 12w
+    /// Conversations without activity for this time, such as 30d or 12w
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
-    /// All but the newest so many
+    /// All but this many of the newest
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<u64>,
-    /// The oldest, until the rest takes at most so much, such as 500MB
+    /// The oldest, until the rest takes at most this size, such as 500MB
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) max_size: Option<u64>,
 }

@@ -31,8 +31,8 @@ pub(crate) struct StartTask {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// With workspace-write: give it a git worktree and a branch of its own. If you have changes that are not committed, it is refused,
-    /// unless you say whether the task does without them (`leave`) or gets a copy of them (`copy`)
+    /// With workspace-write: work in a git worktree on a branch of its own. Uncommitted changes in your checkout are a reason
+    /// to refuse, unless you choose to leave them out (`leave`) or to copy them into the worktree (`copy`)
     #[arg(
         long,
         value_name = "CHANGES",
@@ -64,7 +64,7 @@ pub(crate) struct StartTask {
     /// Stop it after this time, such as 90s or 2h; the time you take to answer does not count
     #[arg(long, value_name = "TIME", value_parser = deadline)]
     pub(crate) deadline: Option<Duration>,
-    /// Tell somebody when it ends or waits for a person: local, command:…, webhook:…, ntfy:… or email:… (may be given
+    /// Send a notification when it ends or waits for an answer: local, command:…, webhook:…, ntfy:… or email:… (may be given
     /// several times)
     #[arg(long, value_name = "TARGET")]
     pub(crate) notify: Vec<String>,
@@ -98,7 +98,7 @@ fn dirty(text: &str) -> Result<Dirty, String> {
         "leave" => Ok(Dirty::Leave),
         "copy" => Ok(Dirty::Copy),
         _ => Err(
-            "changes that are not committed are left (leave), copied (copy) or a reason to refuse (refuse)"
+            "for uncommitted changes choose leave (leave them out), copy (copy them) or refuse (do not start)"
                 .to_owned(),
         ),
     }

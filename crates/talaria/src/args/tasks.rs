@@ -30,8 +30,8 @@ Examples:
   talaria task watch codex-1a2b
   talaria task watch codex-1a2b --json | jq -r 'select(.type == \"outcome\").text'
 
-Ctrl-C, SIGTERM and SIGHUP stop the watching; the task continues. If standard output is a pipe or a file, it gets \
-the final answers alone, and the account of the task goes to standard error.
+Ctrl-C, SIGTERM and SIGHUP end this command; the task continues. If standard output is a pipe or a file, it gets \
+the final answers alone, and the log of the task goes to standard error.
 
 Exit codes: those of the task, as with `talaria task start --wait`; 4 also if you left before it ended, \
 129 ended by SIGHUP, 143 ended by SIGTERM";
@@ -57,7 +57,7 @@ Examples:
   talaria task notify --dry-run
   talaria task notify --limit 50
 
-The engine sends notifications by itself; this tries again at once what has not gone out.";
+The engine sends notifications by itself; this retries pending ones at once.";
 
 const APPLY_EXAMPLES: &str = "\
 Examples:
@@ -80,23 +80,23 @@ pub(crate) struct Tasks {
 /// What is done with tasks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskAction {
-    /// Start a task; the command ends at once, the task goes on
+    /// Start a task; the command returns at once, the task continues
     #[command(after_help = START_EXAMPLES)]
     Start(Box<StartTask>),
-    /// List tasks, the one first in which something happened last
+    /// List tasks, latest activity first
     #[command(after_help = LIST_EXAMPLES)]
     List {
         /// Only those that have not ended
         #[arg(long)]
         active: bool,
-        /// At most so many
+        /// At most this many
         #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
         limit: u32,
         /// Print one JSON object per task
         #[arg(long)]
         json: bool,
     },
-    /// Show a task: how it stands, its answer, what it changed, what it waits for
+    /// Show a task: its status, answer, changes and open requests
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[command(flatten)]
@@ -114,7 +114,7 @@ pub(crate) enum TaskAction {
         #[arg(long)]
         json: bool,
     },
-    /// Say something to the turn that runs
+    /// Send a message to the running turn
     #[command(after_help = STEER_EXAMPLES)]
     Steer {
         #[command(flatten)]
@@ -122,30 +122,30 @@ pub(crate) enum TaskAction {
         /// What to say; `-` reads it from standard input
         text: String,
     },
-    /// Stop a task; what was sent to it for later is taken back and named
+    /// Stop a task; messages queued for it are withdrawn and listed
     #[command(visible_alias = "cancel", after_help = INTERRUPT_EXAMPLES)]
     Interrupt {
         #[command(flatten)]
         task: One,
     },
-    /// Give a task its next turn; while one runs, it waits for the end of that
+    /// Start the next turn of a task; queued while a turn is running
     #[command(after_help = SEND_EXAMPLES)]
     Send(SendTask),
-    /// Send the notifications that have not gone out
+    /// Send pending notifications
     #[command(after_help = NOTIFY_EXAMPLES)]
     Notify(NotifyTasks),
-    /// Bring what a task changed in its worktree into your checkout, not committed
+    /// Apply the changes of a task's worktree to your checkout, uncommitted
     #[command(after_help = APPLY_EXAMPLES)]
     Apply {
         #[command(flatten)]
         task: One,
     },
-    /// Throw the worktree and the branch of a task away
+    /// Delete the worktree and the branch of a task
     #[command(after_help = DISCARD_EXAMPLES)]
     Discard {
         #[command(flatten)]
         task: One,
-        /// Also if there is work in it that is nowhere else
+        /// Even if it has work that is nowhere else
         #[arg(long)]
         force: bool,
     },
@@ -176,10 +176,10 @@ pub(crate) struct SendTask {
 /// Options of `talaria task notify`.
 #[derive(Debug, Args)]
 pub(crate) struct NotifyTasks {
-    /// Only say what would be sent
+    /// Only show what would be sent
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// At most so many
+    /// At most this many
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) limit: u32,
     /// Print one JSON object per notification

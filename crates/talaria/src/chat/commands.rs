@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use talaria_core::api::{Compact, SessionQuery, TaskQuery};
 use talaria_render::plain_line;
-use talaria_tui::chat::commands::{self, Command};
+use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
 
 use super::desk::typed_path;
@@ -33,64 +33,68 @@ mod usage;
 
 pub(super) use answer::accept;
 
-/// So many conversations are listed.
+/// At most this many conversations are listed.
 const SESSIONS: usize = 30;
-/// So many places are shown that were searched for.
+/// At most this many matches are shown.
 const HITS: usize = 30;
 
 /// Carries a command out.
-pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Trouble> {
+pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done>, Trouble> {
     let client = &place.desk.client;
     let look = place.desk.look();
     let text = match command {
-        Command::Resume(id) => return resume::run(id, place).await,
-        Command::Model(model) => return choice::model(model, place).await,
-        Command::Reasoning(effort) => return choice::effort(effort, place).await,
-        Command::Theme(theme) => {
-            // Somebody else may hold the file for a while.
+        SlashCommand::Resume(id) => return resume::run(id, place).await,
+        SlashCommand::Model(model) => return choice::model(model, place).await,
+        SlashCommand::Reasoning(effort) => return choice::effort(effort, place).await,
+        SlashCommand::Theme(theme) => {
+            // Another process may hold the file for a while.
             let desk = Arc::clone(&place.desk);
             let chosen = tokio::task::spawn_blocking(move || theme::run(theme.as_deref(), &desk.settings));
-            let cannot = |error| Trouble::new(exit::FAILED, "the theme was not kept").because(error);
+            let cannot = |error| Trouble::new(exit::FAILED, "the theme was not saved").because(error);
             return chosen.await.map_err(cannot)?;
         }
-        Command::Task(typed) => return task::run(&typed, place).await,
-        Command::Compact => return compact(place).await,
-        Command::Sessions => {
+        SlashCommand::Task(typed) => return task::run(&typed, place).await,
+        SlashCommand::Compact => return compact(place).await,
+        SlashCommand::Sessions => {
             let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
             let found = client.sessions(&query).await;
             let found = found.map_err(|error| refused("cannot list conversations", &error))?;
             let how = if found.is_empty() { "" } else { "open one with: /resume ID\n" };
             sessions::list(&found, Timestamp::now(), look, Reader::Chat) + how
         }
-        Command::Search(words) => {
+        SlashCommand::Search(words) => {
             let found = client.search(&words, HITS).await;
             sessions::hits(&found.map_err(|error| refused("cannot search", &error))?, &words, look)
         }
-        Command::Usage => usage::page(place).await?,
-        Command::Status => standing::page(place).await?,
-        Command::Tasks => {
+        SlashCommand::Usage => usage::page(place).await?,
+        SlashCommand::Status => standing::page(place).await?,
+        SlashCommand::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
             tasks::told(&TaskAction::List { active, limit, json: false }, client, look, Reader::Chat).await?
         }
-        Command::Ps(words) => ps::run(&words, place).await?,
-        Command::Requests => answer::list(place).await?,
-        Command::Approve { request, decision } => return answer::show(request, decision, place).await,
-        Command::Deny { request, reason } => return answer::deny(request, reason, place).await,
-        Command::CodexRuntime(wanted) => {
-            let wanted = wanted.map(|word| talaria_core::runtime::Choice::typed(&word)).transpose();
+        SlashCommand::Ps(words) => ps::run(&words, place).await?,
+        SlashCommand::Requests => answer::list(place).await?,
+        SlashCommand::Approve { request, decision } => return answer::show(request, decision, place).await,
+        SlashCommand::Deny { request, reason } => return answer::deny(request, reason, place).await,
+        SlashCommand::CodexRuntime(wanted) => {
+            let wanted = wanted.map(|word| talaria_core::runtime::RuntimeChoice::typed(&word)).transpose();
             let wanted = wanted.map_err(|problem| {
                 Trouble::new(exit::USAGE, "the runtime was not changed").because(problem)
             })?;
             runtime::decided(&CodexRuntime { wanted, json: false }).await?.into()
         }
-        Command::Export(path) => export(path, place).await?.into(),
-        Command::Help(about) => {
+        SlashCommand::Export(path) => export(path, place).await?.into(),
+        SlashCommand::Help(about) => {
             let help = commands::help(about.as_deref(), look);
             help.map_err(|mistake| Trouble::new(exit::USAGE, mistake.to_string()))?
         }
         // These are the driver's, or the face's own.
-        Command::New | Command::Stop | Command::Steer(_) | Command::Queue(_) | Command::Quit => {
+        SlashCommand::New
+        | SlashCommand::Stop
+        | SlashCommand::Steer(_)
+        | SlashCommand::Queue(_)
+        | SlashCommand::Quit => {
             return Ok(Vec::new());
         }
     };
@@ -101,7 +105,7 @@ pub(super) async fn run(command: Command, place: &Place) -> Result<Vec<Done>, Tr
 fn session(place: &Place) -> Result<&SessionId, Trouble> {
     place.session.as_ref().ok_or_else(|| {
         Trouble::new(exit::USAGE, "there is no conversation yet")
-            .try_this("say something first, or /resume an old one")
+            .try_this("send a message first, or /resume an old one")
     })
 }
 
@@ -130,7 +134,7 @@ async fn export(path: Option<String>, place: &Place) -> Result<String, Trouble> 
     if path.exists() {
         return Err(Trouble::new(
             exit::USAGE,
-            format!("{} is there already", plain_line(&path.display().to_string())),
+            format!("{} already exists", plain_line(&path.display().to_string())),
         )
         .try_this("name another file: /export FILE"));
     }

@@ -13,8 +13,8 @@ use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice};
 use talaria_core::preferences::Preferences;
 use talaria_render::Look;
 use talaria_server::client::{Client, ClientError};
-use talaria_tui::chat::contract::Prompt;
-use talaria_tui::chat::{Asked, folder};
+use talaria_tui::chat::contract::PromptDraft;
+use talaria_tui::chat::{RequestedSettings, folder};
 use tokio::sync::OnceCell;
 
 use crate::engine::{refused, refused_id};
@@ -76,9 +76,9 @@ impl Desk {
     }
 
     /// What is asked for where a conversation begins; one that there is has its own.
-    pub(crate) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> RequestedSettings {
         let (wanted, config) = (&self.wanted, &self.settings.config);
-        Asked {
+        RequestedSettings {
             model: wanted.model(config),
             effort: wanted.effort(config),
             sandbox: wanted.sandbox(config).map(|sandbox| sandbox.as_str().to_owned()),
@@ -142,7 +142,7 @@ impl Desk {
     }
 
     /// A turn, as it was typed and chosen.
-    fn turn(&self, prompt: &Prompt, chosen: &Chosen) -> Result<NewTurn, Trouble> {
+    fn turn(&self, prompt: &PromptDraft, chosen: &Chosen) -> Result<NewTurn, Trouble> {
         let images: Vec<PathBuf> = prompt.images.iter().map(PathBuf::from).collect();
         Ok(NewTurn {
             input: input::parts(prompt.text.clone(), &images)?,
@@ -158,7 +158,7 @@ impl Desk {
     pub(crate) async fn start(
         &self,
         session: Option<&SessionId>,
-        prompt: &Prompt,
+        prompt: &PromptDraft,
         chosen: &Chosen,
     ) -> Result<SessionStarted, Unstarted> {
         let what = "cannot start the turn";
@@ -168,7 +168,8 @@ impl Desk {
                 Ok(started) => Ok(started),
                 Err(error @ ClientError::Broken(_)) => Err(Unstarted::Unknown(refused(what, &error))),
                 Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Busy => {
-                    let trouble = Trouble::new(exit::FAILED, "not sent: a turn of this conversation runs");
+                    let trouble =
+                        Trouble::new(exit::FAILED, "not sent: a turn of this conversation is running");
                     let hint = "once that turn is shown here, send it again: it goes to that turn";
                     Err(Unstarted::Refused(trouble.try_this(hint)))
                 }

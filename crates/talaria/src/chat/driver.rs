@@ -2,7 +2,7 @@
 //! mode.
 //!
 //! Nothing here waits in the loop of a face: every wish is an errand beside it, whose results come back as news. Leaving
-//! drops everything but the last words (`leaving`); the turn is the engine's and goes on.
+//! drops everything but the last words (`leaving`); the turn is the engine's and continues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, SessionInfo, SessionStarted};
 use talaria_core::ids::SessionId;
-use talaria_tui::chat::contract::{News, Wish};
+use talaria_tui::chat::contract::{ChatEffect, News};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -36,9 +36,9 @@ mod void;
 use following::Away;
 pub(crate) use leaving::{Left, Turn};
 
-/// So many results may wait for the face.
+/// At most this many results may wait for the face.
 const AHEAD: usize = 1024;
-/// So many requests of other conversations are remembered as shown.
+/// At most this many requests of other conversations are remembered as shown.
 const SHOWN: usize = 16;
 
 /// The engine room of one chat.
@@ -59,10 +59,10 @@ pub(crate) struct Driver {
     epoch: u64,
     /// The first message is on its way; what follows it waits.
     is_beginning: bool,
-    held: VecDeque<Wish>,
+    held: VecDeque<ChatEffect>,
     /// A choice is being made of where the next words go, or of what answers them; they wait for it.
     is_choosing: bool,
-    after_choice: VecDeque<Wish>,
+    after_choice: VecDeque<ChatEffect>,
     is_choice_refused: bool,
     /// The exit code of the last message that began no turn.
     unsent: Option<u8>,
@@ -173,45 +173,47 @@ impl Driver {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
     }
 
-    /// The exit code of a message that began no turn, for whoever tells that. It is given once.
+    /// Returns, once, the exit code of a message that started no turn.
     pub(crate) fn take_unsent(&mut self) -> Option<u8> {
         self.unsent.take()
     }
 
     /// Takes a wish. What comes of it is told by `next`.
-    pub(crate) fn wish(&mut self, wish: Wish) {
+    pub(crate) fn wish(&mut self, wish: ChatEffect) {
         match wish {
             wish if self.waits_for_choice(&wish) => self.after_choice.push_back(wish),
             // They need the name of a conversation that is being made.
-            Wish::Send(_) | Wish::Say(..) if self.is_beginning => self.held.push_back(wish),
-            Wish::Send(prompt) => {
+            ChatEffect::Send(_) | ChatEffect::Say(..) if self.is_beginning => self.held.push_back(wish),
+            ChatEffect::Send(prompt) => {
                 // Another chat may have been opened here since, and this one may not live to say so.
                 self.note_open();
                 self.begin(Errand::Send(prompt));
             }
-            Wish::Say(prompt, _) if self.current.is_none() => self.begin(Errand::Send(prompt)),
-            Wish::Say(prompt, when) => self.run(Errand::Say(prompt, when)),
-            Wish::Interrupt => self.interrupt(),
-            Wish::Answer { ticket, answer, digest } => self.run(Errand::Answer { ticket, answer, digest }),
-            Wish::Older { before } => self.run(Errand::Older { before }),
-            Wish::Files(letters) => self.run(Errand::Files(letters)),
-            Wish::Names => self.run(Errand::Names),
-            Wish::Image(pasted) => self.run(Errand::Image(pasted)),
-            Wish::Shell(_) if self.shell.is_some() => {
-                let what = "a shell command runs already: Ctrl-C stops it".to_owned();
+            ChatEffect::Say(prompt, _) if self.current.is_none() => self.begin(Errand::Send(prompt)),
+            ChatEffect::Say(prompt, when) => self.run(Errand::Say(prompt, when)),
+            ChatEffect::Interrupt => self.interrupt(),
+            ChatEffect::Answer { ticket, answer, digest } => {
+                self.run(Errand::Answer { ticket, answer, digest });
+            }
+            ChatEffect::Older { before } => self.run(Errand::Older { before }),
+            ChatEffect::Files(letters) => self.run(Errand::Files(letters)),
+            ChatEffect::Names => self.run(Errand::Names),
+            ChatEffect::Image(pasted) => self.run(Errand::Image(pasted)),
+            ChatEffect::Shell(_) if self.shell.is_some() => {
+                let what = "a shell command is already running: Ctrl-C stops it".to_owned();
                 self.ready.push_back(News::Refused { what, prompt: None, ticket: None });
             }
-            Wish::Shell(command) => {
+            ChatEffect::Shell(command) => {
                 let (number, task) = self.spawn(Errand::Shell(command));
                 self.shell = Some(Shell { number, task, since: Instant::now() });
             }
-            Wish::StopShell => {
+            ChatEffect::StopShell => {
                 self.stop_shell();
                 self.take_back_shell();
             }
-            Wish::Run(command) => self.command(command),
-            Wish::Remember(line) => {
-                let number = self.under_way.begin(Some("what you typed, for the history".to_owned()));
+            ChatEffect::Run(command) => self.command(command),
+            ChatEffect::Remember(line) => {
+                let number = self.under_way.begin(Some("your input, for the history".to_owned()));
                 let (history, teller) = (Arc::clone(&self.history), self.teller.clone());
                 self.errands.spawn_blocking(move || {
                     // A history that cannot be written is not worth a word.
@@ -220,7 +222,7 @@ impl Driver {
                 });
             }
             // The face leaves, and everything here with it.
-            Wish::Leave => {}
+            ChatEffect::Leave => {}
         }
     }
 
@@ -239,7 +241,7 @@ impl Driver {
         self.ready.pop_front()
     }
 
-    /// Gives what is there already.
+    /// Returns what has arrived, without waiting.
     pub(crate) fn waiting(&mut self) -> Option<News> {
         while self.ready.is_empty() {
             if let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
@@ -304,7 +306,7 @@ impl Driver {
                 }
                 self.ready.push_back(news);
                 if epoch == self.epoch {
-                    self.give_back_held("the message before it began no turn");
+                    self.give_back_held("the previous message did not start a turn");
                     // A turn that is in the way is shown again, so that the message can go to it.
                     if !self.is_engine_stopped() {
                         self.follow_again(epoch);
@@ -359,7 +361,7 @@ impl Driver {
         let SessionStarted { id, turn, .. } = started;
         if epoch != self.epoch {
             let id = id.short();
-            let words = format!("the conversation {id} goes on without you; /resume {id} opens it");
+            let words = format!("the conversation {id} continues without you; /resume {id} opens it");
             return self.ready.push_back(News::Reply(words.into()));
         }
         self.progress.started(turn);

@@ -11,8 +11,8 @@ use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
 use talaria_render::StyledText;
 use talaria_server::client::ClientError;
-use talaria_tui::chat::commands::Command;
-use talaria_tui::chat::contract::{News, Prompt};
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::{News, PromptDraft};
 use tokio::sync::{Notify, mpsc};
 
 use super::desk::{Chosen, Desk, typed_path};
@@ -25,18 +25,18 @@ use crate::insist::insist;
 use crate::settings::login_hint;
 use crate::trouble::{Trouble, exit};
 
-/// So many events make one page of older ones.
+/// The number of events in a page of older ones.
 const PAGE: i64 = 1000;
-/// So many conversations, and as many tasks, are offered.
+/// At most this many conversations, and as many tasks, are offered.
 const NAMES: usize = 50;
-/// So many files are offered.
+/// At most this many files are offered.
 const FILES: usize = 50;
 
 /// What is to be done.
 #[derive(Debug)]
 pub(super) enum Errand {
-    Send(Prompt),
-    Say(Prompt, When),
+    Send(PromptDraft),
+    Say(PromptDraft, When),
     /// The turn that was the last one when it was wished for.
     Interrupt {
         turn: i64,
@@ -58,13 +58,13 @@ pub(super) enum Errand {
     Names,
     Image(String),
     Shell(String),
-    Command(Command),
+    Command(SlashCommand),
 }
 
 /// What a message is called where it was not confirmed.
 pub(super) const MESSAGE: &str = "your message";
 /// What the wish to stop is called there.
-pub(super) const STOP: &str = "the wish to stop the turn";
+pub(super) const STOP: &str = "the request to stop the turn";
 
 /// What an answer is called there, whatever it is to.
 pub(super) const ANSWER: &str = "your answer";
@@ -82,12 +82,12 @@ impl Errand {
             Self::Interrupt { .. } => STOP,
             Self::Answer { ticket, .. } => return Some(answer_to(ticket)),
             Self::Accept { request, .. } => return Some(answer_to(&request.id)),
-            Self::Command(Command::Deny { .. }) => ANSWER,
-            Self::Command(Command::Compact) => "/compact",
-            Self::Command(Command::Task(_)) => "/task",
-            Self::Command(Command::Export(_)) => "/export",
-            Self::Command(Command::Theme(_)) => "/theme",
-            Self::Command(Command::CodexRuntime(_)) => "/codex-runtime",
+            Self::Command(SlashCommand::Deny { .. }) => ANSWER,
+            Self::Command(SlashCommand::Compact) => "/compact",
+            Self::Command(SlashCommand::Task(_)) => "/task",
+            Self::Command(SlashCommand::Export(_)) => "/export",
+            Self::Command(SlashCommand::Theme(_)) => "/theme",
+            Self::Command(SlashCommand::CodexRuntime(_)) => "/codex-runtime",
             // Words may wait for it.
             Self::Command(command) if is_choice(command) => "your choice",
             Self::Older { .. }
@@ -136,7 +136,7 @@ pub(super) enum Done {
     Chosen(Chosen, String),
     /// Whatever came of a choice was told.
     ChoiceMade(Choice),
-    /// A request of another conversation, and the text that shows all of it.
+    /// A request from another conversation, and the text that shows all of it.
     Shown(Box<RequestInfo>, StyledText),
     /// A command of the person printed something, or is over.
     Shell { number: u64, news: News },
@@ -188,18 +188,18 @@ pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc:
 }
 
 /// Does the command choose where the next words go, or what answers them?
-pub(super) fn is_choice(command: &Command) -> bool {
-    opens(command) || matches!(command, Command::Model(Some(_)) | Command::Reasoning(Some(_)))
+pub(super) fn is_choice(command: &SlashCommand) -> bool {
+    opens(command) || matches!(command, SlashCommand::Model(Some(_)) | SlashCommand::Reasoning(Some(_)))
 }
 
 /// Does the command put another conversation on the screen?
-pub(super) fn opens(command: &Command) -> bool {
-    matches!(command, Command::New | Command::Resume(Some(_))) || opens_task(command)
+pub(super) fn opens(command: &SlashCommand) -> bool {
+    matches!(command, SlashCommand::New | SlashCommand::Resume(Some(_))) || opens_task(command)
 }
 
 /// Is it `/task watch` with the name of a task?
-fn opens_task(command: &Command) -> bool {
-    let Command::Task(typed) = command else { return false };
+fn opens_task(command: &SlashCommand) -> bool {
+    let SlashCommand::Task(typed) = command else { return false };
     let mut words = typed.split_whitespace();
     words.next() == Some("watch") && words.any(|word| !word.starts_with('-'))
 }
@@ -220,8 +220,8 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
                 Ok(()) => one(News::Answered { ticket }),
                 Err(error) => {
                     let what = match error {
-                        ClientError::Broken(_) => "it is not known whether your answer was taken",
-                        _ => "your answer was not taken",
+                        ClientError::Broken(_) => "it is not known whether your answer was received",
+                        _ => "your answer was not accepted",
                     };
                     let what = words::of(&refused(what, &error));
                     one(News::Refused { what, prompt: None, ticket: Some(ticket) })
@@ -260,11 +260,14 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
 }
 
 /// Is what the command says about the conversation on the screen?
-fn is_about_conversation(command: &Command) -> bool {
-    matches!(command, Command::Usage | Command::Status | Command::Export(_) | Command::Compact)
+fn is_about_conversation(command: &SlashCommand) -> bool {
+    matches!(
+        command,
+        SlashCommand::Usage | SlashCommand::Status | SlashCommand::Export(_) | SlashCommand::Compact
+    )
 }
 
-/// Whoever has opened another conversation meanwhile must not take it for that one's.
+/// A chat that has opened another conversation meanwhile must not take it for that one's.
 fn about(done: Done, place: &Place) -> Done {
     match done {
         Done::News(news) => Done::About { news, of: place.session.clone(), epoch: place.epoch },
@@ -275,19 +278,19 @@ fn about(done: Done, place: &Place) -> Done {
 /// Asks the running turn to stop.
 async fn interrupt(place: &Place) -> Result<(), Trouble> {
     let Some(session) = &place.session else {
-        return Err(Trouble::new(exit::USAGE, "no turn runs here"));
+        return Err(Trouble::new(exit::USAGE, "no turn is running here"));
     };
     let client = &place.desk.client;
     let asked = insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
     asked.await.map_err(|error| match error {
         ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
-            Trouble::new(exit::USAGE, "no turn runs here")
+            Trouble::new(exit::USAGE, "no turn is running here")
         }
-        error => not_done("the turn was not stopped", &error, "`talaria status` shows what runs"),
+        error => not_done("the turn was not stopped", &error, "`talaria status` shows what is running"),
     })
 }
 
-/// Gives an answer to the engine.
+/// Sends an answer to the engine.
 pub(super) async fn reply(
     place: &Place,
     ticket: &TicketId,
@@ -354,10 +357,7 @@ pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
             let needs_login = offers.account.needed;
             told.push(News::Offers(Box::new(offers)));
             if needs_login && let Ok(codex) = desk.codex().await {
-                told.push(News::Missing {
-                    what: "nobody is logged in".to_owned(),
-                    remedy: login_hint(codex),
-                });
+                told.push(News::Missing { what: "not logged in".to_owned(), remedy: login_hint(codex) });
             }
         }
         Err(trouble) => {

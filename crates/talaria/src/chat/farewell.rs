@@ -1,4 +1,4 @@
-//! What a person is told who leaves: how to come back, whether something goes on, and what nobody confirmed. Pure.
+//! The last words to a person who leaves: how to return, whether the turn continues, and what was not confirmed. Pure.
 
 use super::driver::{Left, Turn};
 
@@ -17,15 +17,15 @@ pub(super) fn words(left: &Left) -> String {
     if let Some(id) = &left.session {
         let turn = match left.turn {
             Turn::Over => "",
-            Turn::GoesOn => "the turn goes on; ",
+            Turn::GoesOn => "the turn continues; ",
             Turn::Waits => "the turn waits for your answer; ",
             Turn::Stopping => "the turn was asked to stop; ",
-            Turn::Unheard => "the engine is away, and whether the turn goes on is not known; ",
+            Turn::Unheard => "the engine does not respond, and the turn may still be running; ",
             Turn::Queued => "the turn is queued; ",
-            Turn::Unknown => "whether the turn goes on is not known; ",
+            Turn::Unknown => "the turn may still be running; ",
             Turn::Unseen => "the engine was stopped before the turn was seen to end; ",
         };
-        text += &format!("{turn}come back with: talaria --resume {}\n", id.short());
+        text += &format!("{turn}return with: talaria --resume {}\n", id.short());
     }
     text
 }
@@ -51,14 +51,14 @@ mod tests {
             Turn::Unknown,
         ];
         expect![[r#"
-            come back with: talaria --resume 0199a
-            the turn goes on; come back with: talaria --resume 0199a
-            the turn waits for your answer; come back with: talaria --resume 0199a
-            the turn was asked to stop; come back with: talaria --resume 0199a
-            the engine was stopped before the turn was seen to end; come back with: talaria --resume 0199a
-            the engine is away, and whether the turn goes on is not known; come back with: talaria --resume 0199a
-            the turn is queued; come back with: talaria --resume 0199a
-            whether the turn goes on is not known; come back with: talaria --resume 0199a
+            return with: talaria --resume 0199a
+            the turn continues; return with: talaria --resume 0199a
+            the turn waits for your answer; return with: talaria --resume 0199a
+            the turn was asked to stop; return with: talaria --resume 0199a
+            the engine was stopped before the turn was seen to end; return with: talaria --resume 0199a
+            the engine does not respond, and the turn may still be running; return with: talaria --resume 0199a
+            the turn is queued; return with: talaria --resume 0199a
+            the turn may still be running; return with: talaria --resume 0199a
         "#]]
         .assert_eq(&turns.map(told).concat());
         assert_eq!(words(&Left::default()), "");

@@ -10,7 +10,7 @@ use talaria_engine::worktree::known_files;
 use talaria_tui::chat::completion::{Rank, rank};
 use tokio::sync::Mutex;
 
-/// So many files are listed at most.
+/// At most this many files are listed.
 const MOST: usize = 50_000;
 /// So much text of git is read at most.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
@@ -43,7 +43,7 @@ impl Files {
     }
 }
 
-/// The paths that have these letters, at most so many, in the order in which the screen shows them.
+/// Returns the paths that have these letters, at most this many, in the order in which the screen shows them.
 fn best(paths: &[String], letters: &str, most: usize) -> Vec<String> {
     let mut fitting: Vec<(Rank, &String)> =
         paths.iter().filter_map(|path| Some((rank(letters, path)?, path))).collect();

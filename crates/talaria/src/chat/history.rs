@@ -10,7 +10,7 @@ use talaria_guard::redact::redact;
 
 use crate::lines_file;
 
-/// So many lines are kept.
+/// At most this many lines are kept.
 const LINES: usize = 1000;
 /// A line that is longer than this is not kept: nobody looks for a pasted file here.
 const LONGEST: usize = 16 * 1024;

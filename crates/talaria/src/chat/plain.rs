@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
-use talaria_tui::chat::Asked;
-use talaria_tui::chat::commands::{Command, Entry};
-use talaria_tui::chat::contract::{Prompt, Wish};
+use talaria_tui::chat::RequestedSettings;
+use talaria_tui::chat::commands::{Entry, SlashCommand};
+use talaria_tui::chat::contract::{ChatEffect, PromptDraft};
 
 use super::desk::shown_path;
 use super::driver::{Driver, Turn};
@@ -42,7 +42,7 @@ use typed::Abandoned;
 
 /// So much text of a pipe waits at most while a question is open; the rest stays in the pipe.
 const MOST_HELD: usize = 1024 * 1024;
-/// So many columns of what a question is about are told when it is put again.
+/// Width of the summary of a question that is asked again.
 const ABOUT: usize = 60;
 
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
@@ -58,7 +58,7 @@ pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trou
     let why = plain.no_input();
     let left = plain.driver.leave().await;
     match ended {
-        // Whoever read our output has seen enough.
+        // The reader of our output has seen enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             return Err(Trouble::new(exit::FAILED, "cannot write the output").because(error));
         }
@@ -114,7 +114,7 @@ struct Plain<W: Write> {
     /// Codex is being asked what there is. Its answer is told before a line is asked for; one that is typed is taken at once.
     is_looking: bool,
     /// What a conversation that begins is asked for.
-    begins_with: Asked,
+    begins_with: RequestedSettings,
     was_interrupted: bool,
     /// Requests of other conversations that were told.
     told_waiting: usize,
@@ -155,7 +155,7 @@ impl<W: Write> Plain<W> {
             let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.desk().cwd));
             let head = format!(
                 "Talaria {version} in {cwd}\n\
-                 say what you want done and press Enter; /help says what can be typed\n\
+                 type what you want done and press Enter; /help lists commands\n\
                  Ctrl-D leaves; turns continue\n"
             );
             self.page.say(&talaria_render::plain(&head))?;
@@ -215,7 +215,7 @@ impl<W: Write> Plain<W> {
         }
         // What a script says next was meant for what it could not choose.
         if self.input == Input::Pipe && self.driver.is_choice_refused() {
-            complain("nothing after it was read\n");
+            complain("the rest of the input was not read\n");
             return Ok(Flow::Leave);
         }
         let next = if self.is_idle() { self.held.pop_front() } else { None };
@@ -255,7 +255,7 @@ impl<W: Write> Plain<W> {
         } else if self.driver.current().is_some() {
             "there was no input: the conversation was only shown\n"
         } else {
-            "there was no input, so nothing was said; `talaria` in a terminal asks for it, and from a pipe every line is a turn\n"
+            "there was no input, so nothing was sent; `talaria` in a terminal asks for it, and from a pipe every line is a turn\n"
         }
     }
 
@@ -269,7 +269,7 @@ impl<W: Write> Plain<W> {
             } else {
                 format!("the line /deny declines it; {}", build::with_answers(ticket))
             };
-            let how = format!("it waits for an answer: {how}\n");
+            let how = format!("waiting for an answer: {how}\n");
             return self.page.say(&how);
         }
         let (is_secret, text) = (dialog.is_secret(), talaria_render::wanted(dialog, self.page.look()));
@@ -278,7 +278,7 @@ impl<W: Write> Plain<W> {
             self.asked = Some(0);
             return self
                 .page
-                .say("what is typed here would be seen; answer it elsewhere: talaria requests list\n");
+                .say("this terminal cannot hide input; answer from another one: talaria requests list\n");
         }
         let look = self.page.look();
         let about = talaria_render::cut(
@@ -286,7 +286,7 @@ impl<W: Write> Plain<W> {
             ABOUT,
             talaria_render::Paint::new(look),
         );
-        let again = talaria_render::StyledText::from(format!("still asked: {about}\n")) + text.clone();
+        let again = talaria_render::StyledText::from(format!("still open: {about}\n")) + text.clone();
         self.asked = Some(self.lines.question_is_put());
         self.page.ask(&text, &again)
     }
@@ -294,16 +294,16 @@ impl<W: Write> Plain<W> {
     fn enter(&mut self, entry: Entry, typed: &str) {
         // What a program writes is not what a person may want to type again.
         if self.input == Input::Terminal {
-            self.driver.wish(Wish::Remember(typed.to_owned()));
+            self.driver.wish(ChatEffect::Remember(typed.to_owned()));
         }
         match entry {
             Entry::Command(command) => {
-                if let Command::Steer(text) | Command::Queue(text) = &command {
+                if let SlashCommand::Steer(text) | SlashCommand::Queue(text) = &command {
                     self.said.note(text);
                 }
-                self.driver.wish(Wish::Run(command));
+                self.driver.wish(ChatEffect::Run(command));
             }
-            Entry::Shell(command) => self.driver.wish(Wish::Shell(command)),
+            Entry::Shell(command) => self.driver.wish(ChatEffect::Shell(command)),
             Entry::Say(text) if self.input == Input::Pipe && !self.is_idle() => self.held.push_back(text),
             Entry::Say(text) => self.send(text),
         }
@@ -311,13 +311,13 @@ impl<W: Write> Plain<W> {
 
     fn send(&mut self, text: String) {
         self.said.note(&text);
-        let prompt = Prompt { text, images: Vec::new() };
+        let prompt = PromptDraft { text, images: Vec::new() };
         self.driver.wish(if self.driver.is_running() {
             let when = if self.enter == Enter::Steer { When::Now } else { When::Next };
-            Wish::Say(prompt, when)
+            ChatEffect::Say(prompt, when)
         } else {
             self.was_interrupted = false;
-            Wish::Send(prompt)
+            ChatEffect::Send(prompt)
         });
     }
 
@@ -336,7 +336,7 @@ impl<W: Write> Plain<W> {
             Called::Stop => Ok(Flow::GoOn),
             Called::End => Ok(Flow::Leave),
             Called::Interrupt if self.driver.is_shell_running() => {
-                self.driver.wish(Wish::StopShell);
+                self.driver.wish(ChatEffect::StopShell);
                 Ok(Flow::GoOn)
             }
             Called::Interrupt if self.was_interrupted || self.input == Input::Pipe && self.is_idle() => {
@@ -349,12 +349,12 @@ impl<W: Write> Plain<W> {
                     echo::show();
                 }
                 if self.input == Input::Pipe {
-                    // Whoever stops a pipe does not mean its next line.
+                    // A stop of a pipe does not mean its next line.
                     self.is_input_over = true;
                     self.held.clear();
                 }
                 if self.driver.is_running() || self.driver.is_busy() {
-                    self.driver.wish(Wish::Interrupt);
+                    self.driver.wish(ChatEffect::Interrupt);
                 } else {
                     self.page.say("Ctrl-C again leaves\n")?;
                 }

@@ -33,7 +33,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A conversation is opened; its events are told from behind the number `after`.
+    /// A conversation is opened; its events are reported from after the number `after`.
     pub(super) fn open(&mut self, info: &SessionInfo, after: i64) {
         *self = Self {
             last_seq: after,

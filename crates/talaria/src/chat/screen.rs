@@ -16,10 +16,10 @@ use ratatui_core::terminal::{Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use talaria_core::config::Theme;
 use talaria_render::{Highlighter, Look};
-use talaria_tui::chat::commands::Command;
-use talaria_tui::chat::contract::{Code, Input, Key, News, Wish};
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::{ChatEffect, ChatInput, Code, KeyPress, News};
 use talaria_tui::chat::draw::draw;
-use talaria_tui::chat::{Chat, Frame, Setup};
+use talaria_tui::chat::{Chat, ChatFrame, Setup};
 
 use super::driver::Driver;
 use super::farewell;
@@ -47,7 +47,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     let cannot = |error: io::Error| {
         Trouble::new(exit::FAILED, "cannot use the terminal")
             .because(error)
-            .try_this("`talaria --plain` needs nothing of it")
+            .try_this("`talaria --plain` works without it")
     };
     let chat = Chat::new(setup(&driver, said));
     signals.listen_for_stops()?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     drop(terminal);
     complain(&farewell::words(&driver.leave().await));
     if is_lost {
-        return Err(Trouble::new(exit::FAILED, "a part of the chat failed; what it said is above"));
+        return Err(Trouble::new(exit::FAILED, "a part of the chat failed; its message is above"));
     }
     ended.map(|()| signals.ended_by().map_or(0, EndSignal::exit)).map_err(cannot)
 }
@@ -101,7 +101,7 @@ struct Screen {
     guard: Guard,
     since: Instant,
     /// What stands on the terminal.
-    shown: Option<(Frame, Theme)>,
+    shown: Option<(ChatFrame, Theme)>,
 }
 
 impl Screen {
@@ -170,7 +170,7 @@ impl Screen {
         }
     }
 
-    /// The clock on the wall may be set at any time, and goes on while the machine sleeps.
+    /// The clock on the wall may be set at any time, and continues while the machine sleeps.
     fn tell_time(&mut self) {
         self.chat.set_clock(self.since.elapsed(), Timestamp::now());
     }
@@ -223,10 +223,10 @@ impl Screen {
                 self.guard.retake()?;
                 self.redraw()
             }
-            // The terminal sends no such signal now: somebody else did, and means the key.
+            // The terminal sends no such signal now: another program did, and means the key.
             Called::Interrupt => {
-                let key = Key { code: Code::Char('c'), ctrl: true, alt: false, shift: false };
-                self.chat.input(self.since.elapsed(), Input::Key(key));
+                let key = KeyPress { code: Code::Char('c'), ctrl: true, alt: false, shift: false };
+                self.chat.input(self.since.elapsed(), ChatInput::Key(key));
                 Ok(self.grant())
             }
         }
@@ -242,10 +242,10 @@ impl Screen {
     fn grant(&mut self) -> Flow {
         for wish in self.chat.wishes() {
             match wish {
-                Wish::Leave | Wish::Run(Command::Quit) => return Flow::Leave,
+                ChatEffect::Leave | ChatEffect::Run(SlashCommand::Quit) => return Flow::Leave,
                 // What is not among the requests that were told has not been seen, and a yes to it would be blind.
-                Wish::Run(Command::Approve { request: Some(id), .. }) => {
-                    let what = format!("{id} is not among what waits; /requests shows that");
+                ChatEffect::Run(SlashCommand::Approve { request: Some(id), .. }) => {
+                    let what = format!("{id} is not open; /requests lists the open ones");
                     let refused = News::Refused { what, prompt: None, ticket: None };
                     self.chat.news(self.since.elapsed(), refused);
                 }
@@ -293,8 +293,8 @@ fn blank(area: Rect) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
 }
 
 /// Lets a test see what becomes of the terminal when the program panics.
-fn fault_at(input: &Input) {
-    let is_enter = matches!(input, Input::Key(Key { code: Code::Enter, .. }));
+fn fault_at(input: &ChatInput) {
+    let is_enter = matches!(input, ChatInput::Key(KeyPress { code: Code::Enter, .. }));
     if is_enter && talaria_home::faults::is_panic_wanted("chat") {
         #[expect(clippy::panic, reason = "a test wants to see it; never in a release")]
         {

@@ -7,7 +7,7 @@ use talaria_core::api::{
 };
 use talaria_guard::redact::redact;
 use talaria_server::client::ClientError;
-use talaria_tui::chat::contract::Prompt;
+use talaria_tui::chat::contract::PromptDraft;
 
 use super::desk::Unstarted;
 use super::errand::{Done, Place};
@@ -17,11 +17,11 @@ use crate::insist::insist;
 
 /// What to do where nobody knows.
 const LOOK: &str = "look at the conversation before you send it again";
-/// So many of the newest conversations are looked at for one that may have begun.
+/// At most this many of the newest conversations are searched for one that may have begun.
 const LOOKED_AT: usize = 10;
 
 /// Begins a turn.
-pub(super) async fn send(prompt: Prompt, place: &Place) -> Done {
+pub(super) async fn send(prompt: PromptDraft, place: &Place) -> Done {
     let (epoch, since) = (place.epoch, Timestamp::now());
     let unstarted = match place.desk.start(place.session.as_ref(), &prompt, &place.chosen).await {
         Ok(started) => return Done::Started { started, epoch },
@@ -39,7 +39,7 @@ pub(super) async fn send(prompt: Prompt, place: &Place) -> Done {
 }
 
 /// Says it to the turn that runs; if none does any more, it begins one.
-pub(super) async fn say(prompt: Prompt, when: When, place: &Place) -> Option<Done> {
+pub(super) async fn say(prompt: PromptDraft, when: When, place: &Place) -> Option<Done> {
     let Some(session) = &place.session else { return Some(send(prompt, place).await) };
     let say = Say { text: prompt.text.clone(), images: prompt.images.clone(), when };
     match place.desk.client.say(session.as_str(), &say).await {
@@ -48,7 +48,7 @@ pub(super) async fn say(prompt: Prompt, when: When, place: &Place) -> Option<Don
             Some(send(prompt, place).await)
         }
         Err(error) => {
-            let trouble = not_done("it was not said", &error, LOOK);
+            let trouble = not_done("it was not sent", &error, LOOK);
             Some(Done::News(given_back(&trouble, prompt)))
         }
     }
@@ -64,7 +64,7 @@ enum Begun {
 }
 
 /// Looks whether the engine wrote the turn down before the connection broke.
-async fn begun(prompt: &Prompt, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
+async fn begun(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
     let client = &place.desk.client;
     if let Some(id) = &place.session {
         let detail = insist(|| client.session(id.as_str())).await?;
@@ -83,7 +83,7 @@ async fn begun(prompt: &Prompt, since: Timestamp, place: &Place) -> Result<Begun
     Ok(Begun::No)
 }
 
-fn found(detail: &SessionDetail, prompt: &Prompt, since: Timestamp) -> Begun {
+fn found(detail: &SessionDetail, prompt: &PromptDraft, since: Timestamp) -> Begun {
     let masked = redact(&prompt.text);
     let is_new = |turn: &&TurnInfo| turn.created_at >= since;
     match detail.turns.last().filter(is_new) {
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_turn_that_was_written_down_before_the_connection_broke_is_found() {
         let since: Timestamp = "2026-01-01T00:00:10Z".parse().unwrap();
-        let prompt = Prompt { text: "mend it\n".to_owned(), images: Vec::new() };
+        let prompt = PromptDraft { text: "mend it\n".to_owned(), images: Vec::new() };
         let looked = |text: &str, at: &str| found(&conversation(text, at), &prompt, since);
         assert!(
             matches!(looked("mend it", "2026-01-01T00:00:11Z"), Begun::Yes(started) if started.turn == 3)

@@ -79,7 +79,7 @@ fn told(news: ShellNews) -> News {
                 ShellStream::Stdout => "standard output",
                 ShellStream::Stderr => "standard error",
             };
-            News::ShellOutput(format!("\n(more of {stream} is not shown; the command goes on)\n"))
+            News::ShellOutput(format!("\n(more of {stream} is not shown; the command continues)\n"))
         }
         ShellNews::Ended { exit, took_ms, note, .. } => {
             News::ShellEnded { exit, took_ms: Some(took_ms), note }

@@ -37,7 +37,7 @@ pub(crate) enum Called {
     End,
     /// The program is to be put aside. It does so itself.
     Stop,
-    /// The program was stopped and goes on.
+    /// The program was suspended and continues.
     GoOn,
 }
 
@@ -45,7 +45,7 @@ impl Signals {
     /// From now on signals no longer end the program by themselves.
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let listen = |kind| {
-            // Whoever started us with `nohup` or in the background means it; a person at the keyboard means Ctrl-C.
+            // A start with `nohup` or in the background is meant so; a person at the keyboard means Ctrl-C.
             if is_ignored(kind) && !io::stdin().is_terminal() {
                 return Ok(None);
             }

@@ -6,7 +6,7 @@ mod ends;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::api::{RequestInfo, Status, TaskCounts, TaskQuery};
+use talaria_core::api::{EngineStatus, RequestInfo, TaskCounts, TaskQuery};
 use talaria_server::client::ClientError;
 use talaria_tui::chat::contract::News;
 use tokio::sync::{Notify, mpsc};
@@ -17,10 +17,10 @@ use ends::Ends;
 
 /// How often is looked.
 const EVERY: Duration = Duration::from_secs(2);
-/// So many tasks are looked at, those first in which something happened last.
+/// At most this many tasks are read, latest activity first.
 const TASKS: usize = 50;
 
-/// What was told last: the names of what waits, and how many tasks and background commands there are.
+/// What wlast reported: the names of what waits, and how many tasks and background commands there are.
 type Told = Option<(Vec<String>, TaskCounts, usize)>;
 
 /// Looks until nobody listens; `again` lets it look at once.
@@ -44,7 +44,7 @@ pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sende
 
 /// What is told of a look at the engine. After one that found none everything is told anew: whoever was told that has
 /// forgotten what waits.
-fn looked(told: &mut Told, found: Result<Status, ClientError>) -> Vec<Done> {
+fn looked(told: &mut Told, found: Result<EngineStatus, ClientError>) -> Vec<Done> {
     let missing = match found {
         Ok(status) => {
             let there = Some(Done::EngineSeen(Seen::There));
@@ -57,8 +57,8 @@ fn looked(told: &mut Told, found: Result<Status, ClientError>) -> Vec<Done> {
     vec![Done::EngineSeen(missing)]
 }
 
-fn changed(told: &mut Told, status: Status) -> Option<Done> {
-    let Status { requests, tasks, background, .. } = status;
+fn changed(told: &mut Told, status: EngineStatus) -> Option<Done> {
+    let EngineStatus { requests, tasks, background, .. } = status;
     let background = background.iter().filter(|command| command.confirmed).count();
     let name = |request: &RequestInfo| request.id.to_string();
     let seen = (requests.iter().map(name).collect(), tasks, background);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_waits_is_told_again_by_the_next_engine() {
-        let status = || -> Status {
+        let status = || -> EngineStatus {
             let at = "2026-01-01T00:00:00Z";
             serde_json::from_value(json!({ "engine": { "pid": 1, "version": "0", "build": 0, "api": 1,
                 "home": "/", "since": at }, "hosts": [], "turns": [], "requests": [],

@@ -2,7 +2,7 @@
 
 use talaria_core::ids::SessionId;
 use talaria_render::{StyledText, plain};
-use talaria_tui::chat::contract::{News, Prompt};
+use talaria_tui::chat::contract::{News, PromptDraft};
 
 use super::desk::Chosen;
 use crate::trouble::Trouble;
@@ -33,8 +33,8 @@ pub(super) fn refused(trouble: &Trouble) -> News {
 /// The same news, said of a conversation that is no longer on the screen.
 pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
     let whose = session.map_or_else(
-        || "what you asked before this conversation".to_owned(),
-        |id| format!("what you asked in the conversation {}, which you left", id.short()),
+        || "your request from before this conversation".to_owned(),
+        |id| format!("your request in the conversation {}, which you left", id.short()),
     );
     match news {
         News::Reply(text) => News::Reply(StyledText::from(format!("{whose}:\n")) + text),
@@ -50,11 +50,11 @@ pub(super) fn not_used(dropped: &Chosen) -> String {
     let effort = dropped.effort.as_ref().map(|effort| format!("reasoning {effort}"));
     let chosen: Vec<String> = dropped.model.clone().into_iter().chain(effort).collect();
     let chosen = plain(&chosen.join(", ")).into_owned();
-    format!("{chosen} was chosen before, and is not asked for here: this conversation has its own settings\n")
+    format!("{chosen} was chosen before and is not used here: this conversation has its own settings\n")
 }
 
-/// Input was not taken: it goes back to whoever typed it.
-pub(super) fn given_back(trouble: &Trouble, prompt: Prompt) -> News {
+/// Input was not taken: it returns to the input line.
+pub(super) fn given_back(trouble: &Trouble, prompt: PromptDraft) -> News {
     News::Refused { what: of(trouble), prompt: Some(prompt), ticket: None }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn set(home: &TalariaHome, path: &KeyPath, typed: &str, form: Form) -
         })?;
     let value = leaves(&new, Some(path)).ok().and_then(|leaves| leaves.first().map(masked_json));
     let changed = replace(locked, &new)?;
-    let words = if changed { "is set" } else { "has that value already" };
+    let words = if changed { "is set" } else { "already has that value" };
     tell(home, path, &Told { value: value.unwrap_or_default(), changed, words }, form)
 }
 
@@ -39,9 +39,9 @@ pub(super) fn unset(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8
     let old = locked.text().unwrap_or_default();
     let new = withdraw(old, path).map_err(|problem| match problem.line {
         Some(_) => text_trouble(&home.config_file(), &problem),
-        None => Trouble::new(exit::USAGE, format!("cannot take {path} away; nothing was changed"))
+        None => Trouble::new(exit::USAGE, format!("cannot unset {path}; the file is unchanged"))
             .because(format!("without it {problem}"))
-            .try_this("take the whole section away, or set the key to something else"),
+            .try_this("unset the whole section, or set the key to another value"),
     })?;
     if new == old {
         return match unread(path) {
@@ -50,11 +50,11 @@ pub(super) fn unset(home: &TalariaHome, path: &KeyPath, form: Form) -> Result<u8
         };
     }
     let changed = replace(locked, &new)?;
-    tell(home, path, &Told { value: Json::Null, changed, words: "is not set any more" }, form)
+    tell(home, path, &Told { value: Json::Null, changed, words: "is no longer set" }, form)
 }
 
 fn cannot_set(path: &KeyPath) -> Trouble {
-    Trouble::new(exit::USAGE, format!("cannot set {path}; nothing was changed"))
+    Trouble::new(exit::USAGE, format!("cannot set {path}; the file is unchanged"))
 }
 
 /// A key below `path`, if that is a section.
@@ -108,7 +108,7 @@ fn tell(home: &TalariaHome, path: &KeyPath, told: &Told, form: Form) -> Result<u
 pub(super) fn when(home: &TalariaHome, effect: Effect) -> String {
     match (effect, holder(&home.lock_file())) {
         (Effect::EngineStart, Some(engine)) => format!(
-            "{}: the running one (process {}) keeps what it has until `talaria stop --keep-turns`, which leaves its turns \
+            "{}: the running one (process {}) keeps its value until `talaria stop --keep-turns`, which leaves its turns \
              running",
             effect.words(),
             engine.pid

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use talaria_core::config::{Problem, Severity, parse};
+use talaria_core::config::{ConfigProblem, Severity, parse};
 use talaria_guard::redact::redact;
 use talaria_home::home::TalariaHome;
 
@@ -23,14 +23,14 @@ pub(super) fn run(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {
     });
     print(&lines.collect::<String>())?;
     if form == Form::Words && problems.is_empty() {
-        let words = if text.is_some() { "is valid" } else { "does not exist; Codex's own settings hold" };
+        let words = if text.is_some() { "is valid" } else { "does not exist; Codex's own settings apply" };
         complain(&format!("{} {words}\n", file.display()));
     }
-    Ok(if problems.iter().any(Problem::is_error) { exit::FAILED } else { 0 })
+    Ok(if problems.iter().any(ConfigProblem::is_error) { exit::FAILED } else { 0 })
 }
 
 /// Everything that is wrong in a text; one that is not TOML has one problem.
-pub(super) fn problems(text: &str) -> Vec<Problem> {
+pub(super) fn problems(text: &str) -> Vec<ConfigProblem> {
     match parse(text) {
         Ok(parsed) => parsed.problems,
         Err(problem) => vec![problem],
@@ -38,15 +38,15 @@ pub(super) fn problems(text: &str) -> Vec<Problem> {
 }
 
 /// A problem as compilers tell it.
-pub(super) fn line(file: &Path, problem: &Problem) -> String {
+pub(super) fn line(file: &Path, problem: &ConfigProblem) -> String {
     let (line, column) = (problem.line.unwrap_or(1), problem.column.unwrap_or(1));
     // The place stands in front here.
-    let words = Problem { line: None, column: None, ..problem.clone() }.to_string();
+    let words = ConfigProblem { line: None, column: None, ..problem.clone() }.to_string();
     let text = format!("{}:{line}:{column}: {}: {}", file.display(), severity(problem), redact(&words));
     plain_line(&text).into_owned() + "\n"
 }
 
-fn json_line(file: &Path, problem: &Problem) -> String {
+fn json_line(file: &Path, problem: &ConfigProblem) -> String {
     let object = json!({
         "file": file.display().to_string(),
         "line": problem.line,
@@ -59,7 +59,7 @@ fn json_line(file: &Path, problem: &Problem) -> String {
     talaria_core::json_line::json_line(&object)
 }
 
-fn severity(problem: &Problem) -> &'static str {
+fn severity(problem: &ConfigProblem) -> &'static str {
     match problem.severity {
         Severity::Warning => "warning",
         Severity::Error => "error",

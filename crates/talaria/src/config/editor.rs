@@ -6,7 +6,7 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
-use talaria_core::config::{Effect, Problem};
+use talaria_core::config::{ConfigProblem, Effect};
 use talaria_home::home::TalariaHome;
 use talaria_home::user_file::UserFile;
 use tokio::process::Command;
@@ -32,7 +32,7 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
             Ok(Some(text)) => text,
             Ok(None) => {
                 let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
-                return Err(trouble.because("the copy that was to be edited is gone"));
+                return Err(trouble.because("the copy to be edited no longer exists"));
             }
             Err(error) => return Err(copy.kept(file_trouble(&error))),
         };
@@ -45,18 +45,18 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
         for problem in &problems {
             complain(&check::line(&copy.path, problem));
         }
-        if problems.iter().any(Problem::is_error) {
+        if problems.iter().any(ConfigProblem::is_error) {
             if is_wanted_again()? {
                 continue;
             }
             let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
-            return Err(copy.kept(trouble.because("what was edited is not valid")));
+            return Err(copy.kept(trouble.because("the edited text is not valid")));
         }
         return put(home, before.as_deref(), &text, copy);
     }
 }
 
-/// Puts the text in the place of the file, unless somebody else changed it while it was edited.
+/// Replaces the file with the text, unless it was changed elsewhere while it was edited.
 fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Result<u8, Trouble> {
     let locked = match lock(home) {
         Ok(locked) => locked,
@@ -65,13 +65,13 @@ fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Resu
     let file = home.config_file();
     if locked.text() != before {
         let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
-        return Err(copy.kept(trouble.because("somebody else changed it while you edited")));
+        return Err(copy.kept(trouble.because("it was changed elsewhere while you edited")));
     }
     if let Err(error) = locked.replace(text) {
         return Err(copy.kept(file_trouble(&error)));
     }
     copy.remove();
-    complain(&format!("{} is changed; most keys count from the next turn\n", file.display()));
+    complain(&format!("{} is changed; most keys take effect from the next turn\n", file.display()));
     complain(&format!("a limit of the engine {}\n", when(home, Effect::EngineStart)));
     Ok(0)
 }
@@ -143,7 +143,7 @@ impl Copy {
             return trouble;
         }
         let hint = trouble.hint().to_owned();
-        let place = format!("what you edited is kept in {}", self.path.display());
+        let place = format!("your edited text is kept in {}", self.path.display());
         trouble.try_this(if hint.is_empty() { place } else { format!("{hint}; {place}") })
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use talaria_core::config::unread;
 use talaria_core::edit::{KeyPath, Leaf, leaves};
 use talaria_core::json_line::json_line;
-use talaria_core::servers::{Given, holds_secret, looks_secret};
+use talaria_core::servers::{ValueSource, holds_secret, looks_secret};
 use talaria_guard::redact::{redact, redact_json};
 use talaria_home::home::TalariaHome;
 
@@ -71,7 +71,7 @@ fn server_masked(leaf: &Leaf) -> Option<Json> {
     let parts: Vec<&str> = leaf.path.parts().iter().map(String::as_str).collect();
     match parts[..] {
         ["mcp_servers", _, "env" | "headers", name] => {
-            let is_literal = matches!(Given::read(leaf.text()?), Ok(Given::Literal(_)) | Err(_));
+            let is_literal = matches!(ValueSource::read(leaf.text()?), Ok(ValueSource::Literal(_)) | Err(_));
             (is_literal && looks_secret(name, leaf.text()?)).then(|| Json::from(MASK))
         }
         ["mcp_servers", _, "command" | "url"] => holds_secret(None, leaf.text()?).then(|| Json::from(MASK)),

@@ -53,7 +53,7 @@ impl Stream {
         self.news.recv().await.unwrap_or(News::Over(None))
     }
 
-    /// Gives what is there already.
+    /// Returns what has arrived, without waiting.
     pub(crate) fn waiting(&mut self) -> Option<News> {
         self.news.try_recv().ok()
     }

@@ -45,7 +45,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
     let host = match Host::start(spec).await {
         Ok(host) => Arc::new(host),
         Err(error) => {
-            let remedy = "correct what Codex says above, or run `talaria setup` for the tested version";
+            let remedy = "fix what Codex reports above, or run `talaria setup` for the tested version";
             return show(Check::problem("app-server", error.to_string(), remedy));
         }
     };
@@ -70,11 +70,11 @@ fn config(settings: &Settings) -> Vec<Check> {
         let detail = if file.exists() {
             format!("{} is valid", file.display())
         } else {
-            format!("{} does not exist; Codex's own settings hold", file.display())
+            format!("{} does not exist; Codex's own settings apply", file.display())
         };
         return vec![Check::ok("config", detail)];
     }
-    let check = |problem: &talaria_core::config::Problem| {
+    let check = |problem: &talaria_core::config::ConfigProblem| {
         let remedy = format!("edit {}", file.display());
         if problem.is_error() {
             Check::problem("config", problem.to_string(), remedy)
@@ -95,7 +95,7 @@ fn found(codex: &CodexBinary) -> Check {
     match &codex.passed_over {
         None => Check::ok("codex", detail),
         Some(error) => {
-            let detail = format!("{detail}\nthe one on PATH was passed over: {error}");
+            let detail = format!("{detail}\nthe one on PATH was skipped: {error}");
             Check::warning("codex", detail, error.hint())
         }
     }
@@ -122,20 +122,19 @@ async fn drift(binary: &Path) -> Check {
         let detail = format!("this Codex never sends {}", drift.never_sent.join(", "));
         return Check::warning("schema", detail, "some things may not be shown; update Talaria");
     }
-    let detail = format!("every method fits; {} more are kept as they come", drift.kept_raw);
+    let detail = format!("compatible ({} newer methods are passed through)", drift.kept_raw);
     Check::ok("schema", detail)
 }
 
 /// What Codex itself warned about at its start.
 fn said_by_codex(warning: String) -> Check {
-    Check::warning("codex says", warning, "see Codex's documentation; turns run all the same")
+    Check::warning("codex says", warning, "see Codex's documentation; turns still run")
 }
 
 async fn login(host: &Host, codex: &CodexBinary) -> Check {
     match host.account().await {
         Err(error) => {
-            let remedy =
-                "whether a login is there is not known; correct what Codex says, then run this again";
+            let remedy = "the login is not known; fix what Codex reports, then run this again";
             Check::problem("login", error.to_string(), remedy)
         }
         Ok(reply) => match (reply.account, reply.requires_openai_auth) {
@@ -144,7 +143,7 @@ async fn login(host: &Host, codex: &CodexBinary) -> Check {
                 Check::ok("login", format!("{}{plan}", account.kind))
             }
             (None, false) => Check::ok("login", "not needed: the configured provider is not OpenAI"),
-            (None, true) => Check::problem("login", "nobody is logged in", login_hint(codex)),
+            (None, true) => Check::problem("login", "not logged in", login_hint(codex)),
         },
     }
 }
@@ -172,15 +171,14 @@ async fn sandbox(host: &Host) -> Check {
         Ok(reply) => match (reply.exit_code, reply.stdout.as_str()) {
             (0, "inside\n") => Check::ok(
                 "sandbox",
-                format!("a command could write {} and nothing beside it", place.writable),
+                format!("works: a command could write {} and nothing outside it", place.writable),
             ),
             (0, "inside\noutside\n" | "outside\n") => {
                 Check::problem("sandbox", "a command could write outside its directory", remedy)
             }
             (code, _) => {
                 let words = format!("{} {}", reply.stdout.trim(), reply.stderr.trim());
-                let detail =
-                    format!("a sandboxed command did not do its work (exit {code}): {}", words.trim());
+                let detail = format!("a sandboxed command failed (exit {code}): {}", words.trim());
                 Check::problem("sandbox", detail, remedy)
             }
         },

@@ -36,7 +36,7 @@ pub(super) async fn engine(home: &TalariaHome) -> Check {
             if info.version == env!("CARGO_PKG_VERSION") {
                 return Check::ok("engine", detail);
             }
-            let remedy = "the next command of a newer version replaces it; its turns go on";
+            let remedy = "the next command of a newer version replaces it; its turns continue";
             Check::warning("engine", format!("{detail}; this is {}", env!("CARGO_PKG_VERSION")), remedy)
         }
         Err(error) => {
@@ -60,7 +60,7 @@ fn check_socket(path: &Path) -> Check {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Check::ok("socket", format!("{shown} comes with the engine"));
+            return Check::ok("socket", format!("{shown} is created by the engine"));
         }
         Err(error) => return Check::problem("socket", format!("{shown}: {error}"), "check the directory"),
     };
@@ -91,7 +91,7 @@ async fn check_store(path: &Path) -> Check {
     };
     let metadata = match (found, path.metadata()) {
         (Inspection::Missing, _) => {
-            return Check::ok("store", format!("{shown} comes with the first conversation"));
+            return Check::ok("store", format!("{shown} is created with the first conversation"));
         }
         (Inspection::HotJournal, _) => {
             let detail = format!("{shown} has an unfinished transaction of an engine that was killed");

@@ -25,7 +25,7 @@ pub(super) fn home(home: &TalariaHome) -> Vec<Check> {
             home.root().display(),
             original.display()
         );
-        let remedy = "use the original, or go on here with work of its own";
+        let remedy = "use the original, or continue here with new work";
         checks.push(Check::warning("copy", detail, remedy));
     } else if let Some(original) = HomeRecord::read(home).and_then(|record| record.copy_of) {
         let detail = format!("this home began as a copy of {original}; it has nothing in common with it now");

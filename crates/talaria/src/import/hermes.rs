@@ -85,7 +85,7 @@ fn broken_off(sessions: ImportedSessions, problem: Problem) -> Result<ReadSessio
             let not_read = Some(NotRead { cause: problem.message, hint: problem.hint });
             Ok(ReadSessions { sessions, not_read })
         }
-        _ => Err(Trouble::new(exit::FAILED, "cannot take the conversations over").because(problem.message)),
+        _ => Err(Trouble::new(exit::FAILED, "cannot import the conversations").because(problem.message)),
     }
 }
 
@@ -129,7 +129,7 @@ async fn pages(client: &Client, asked: &Asked) -> Result<ReadSessions, Trouble> 
             Err(ClientError::Problem(problem)) if problem.code == ProblemCode::BadRequest => {
                 return broken_off(all, problem);
             }
-            Err(error) => return Err(refused("cannot take the conversations over", &error)),
+            Err(error) => return Err(refused("cannot import the conversations", &error)),
         };
         all.add(page);
         if all.next.is_none() {
@@ -145,7 +145,7 @@ async fn pages(client: &Client, asked: &Asked) -> Result<ReadSessions, Trouble> 
 /// Takes the last import back.
 async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
     let undo = HermesUndo::begin(&settings.home)
-        .map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+        .map_err(|error| trouble(&error).renamed("cannot undo the import"))?;
     let client = match settings.home.store_file().exists() {
         true => Some(engine::reach(&settings.home).await?),
         false => None,
@@ -154,7 +154,7 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
         true => (UndoMode::Preview, ImportHow::PreviewUndo),
         false => (UndoMode::Apply, ImportHow::Undo),
     };
-    let files = undo.apply(back).map_err(|error| trouble(&error).renamed("cannot take the import back"))?;
+    let files = undo.apply(back).map_err(|error| trouble(&error).renamed("cannot undo the import"))?;
     let mut report = UndoReport {
         home: undo.source().to_owned(),
         dry_run: options.dry_run,
@@ -166,7 +166,7 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
         let asked = Asked { from: ImportFrom::Hermes, how, run, ..Asked::default() };
         let came = pages(&client, &asked).await?;
         if let Some(not_read) = came.not_read {
-            let what = "cannot take the conversations back";
+            let what = "cannot remove the imported conversations";
             return Err(Trouble::new(exit::FAILED, what).because(not_read.cause));
         }
         report.sessions = came.sessions;

@@ -25,7 +25,7 @@ impl Page {
     }
 }
 
-/// So many of something.
+/// A number with its noun.
 pub(super) fn count(number: usize, word: &str) -> String {
     format!("{number} {word}{}", if number == 1 { "" } else { "s" })
 }

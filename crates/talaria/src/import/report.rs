@@ -143,7 +143,7 @@ impl Report {
     pub(super) fn text(&self) -> String {
         let mut page = Page::default();
         let would = match (self.dry_run, self.brought_anything()) {
-            (true, _) => "nothing was changed; this would come from",
+            (true, _) => "nothing was changed; this would be imported from",
             (false, true) => "imported from",
             (false, false) => "nothing new to import from",
         };
@@ -179,13 +179,13 @@ impl Report {
         }
         for KeptSetting { from, key } in kept {
             let other = if from == key { String::new() } else { format!(" (there: {from})") };
-            page.item(&format!("yours stays: {key}{other}"));
+            page.item(&format!("yours is kept: {key}{other}"));
         }
         let is_known = |left: &&SkippedSetting| !UNKNOWN.contains(&left.why.as_str());
         for SkippedSetting { key, why, near } in not_taken.iter().filter(is_known).take(SHOWN) {
             let near = near.as_ref().filter(|near| !key.starts_with(near.as_str()));
             let near = near.map(|near| format!(" [here: {near}]")).unwrap_or_default();
-            page.item(&format!("not taken over: {key}: {why}{near}"));
+            page.item(&format!("not imported: {key}: {why}{near}"));
         }
         for (why, words) in UNKNOWN.iter().zip(["without a counterpart here", "for a later version"]) {
             let names = not_taken.iter().filter(|left| left.why == *why);
@@ -202,14 +202,14 @@ impl Report {
             }
         }
         if *more_not_taken > 0 {
-            page.item(&format!("and {more_not_taken} more are not taken over"));
+            page.item(&format!("and {more_not_taken} more are not imported"));
         }
     }
 
     fn sessions(&self, page: &mut Page) {
         if let Some(Trouble { cause, hint }) = &self.sessions_not_read {
             page.head("conversations");
-            let what = if self.sessions.is_some() { "the rest was not taken over" } else { "not taken over" };
+            let what = if self.sessions.is_some() { "the rest was not imported" } else { "not imported" };
             page.item(&format!("{what}: {cause}"));
             hint.iter().for_each(|hint| page.item(&format!("hint: {hint}")));
         }
@@ -218,24 +218,24 @@ impl Report {
             page.head("conversations");
         }
         if sessions.messages > 0 || sessions.known + sessions.empty == 0 {
-            page.item(&format!("{} new; {} came", sessions.new, count(sessions.messages, "message")));
+            page.item(&format!("{} new; {}", sessions.new, count(sessions.messages, "new message")));
         }
         for (count, words) in [
-            (sessions.grown, "went on since the last import"),
+            (sessions.grown, "continued since the last import"),
             (sessions.known, "already here"),
-            (sessions.empty, "empty, and not taken over"),
+            (sessions.empty, "empty, and not imported"),
         ] {
             if count > 0 {
                 page.item(&format!("{count} {words}"));
             }
         }
         if sessions.left_out > 0 {
-            let words = "not taken over: prompts of Hermes itself, or longer than 16 MiB";
+            let words = "not imported: prompts of Hermes itself, or longer than 16 MiB";
             page.item(&format!("{} {words}", count(sessions.left_out, "message")));
         }
         if let Some(version) = sessions.newer {
             page.item(&format!(
-                "this Hermes is newer than Talaria knows (its database is version {version}); look whether all is there"
+                "this Hermes is newer than Talaria knows (its database is version {version}); check whether everything is there"
             ));
         }
     }
@@ -275,13 +275,13 @@ impl Report {
             page.item("memories and skills are kept, but this version does not use them yet");
         }
         if self.dry_run {
-            return page.item(&format!("do it: talaria import hermes{}", self.named));
+            return page.item(&format!("import it: talaria import hermes{}", self.named));
         }
         if self.sessions.is_some() {
             page.item("read the conversations: talaria sessions list, talaria sessions search WORDS");
         }
         if self.brought_anything() {
-            page.item("take this import back: talaria import hermes --undo");
+            page.item("undo this import: talaria import hermes --undo");
         }
     }
 }

@@ -22,7 +22,7 @@ impl UndoReport {
     pub(super) fn text(&self) -> String {
         let mut page = Page::default();
         let what = if self.dry_run {
-            "nothing was changed; this would be undone of the import from"
+            "nothing was changed; this would be undone from the import of"
         } else {
             "import undone:"
         };
@@ -37,16 +37,16 @@ impl UndoReport {
         }
         if self.sessions.shortened > 0 {
             let those = count(self.sessions.shortened, "conversation");
-            page.item(&format!("what was new in {those}"));
+            page.item(&format!("the new messages of {those}"));
         }
         for key in changed_settings {
-            page.item(&format!("stays, because you changed it: {key}"));
+            page.item(&format!("kept, because you changed it: {key}"));
         }
         for SkippedFile { path, why } in changed_files.iter().take(SHOWN) {
-            page.item(&format!("stays: {path}: {why}"));
+            page.item(&format!("kept: {path}: {why}"));
         }
         for id in self.sessions.left.iter().take(SHOWN) {
-            page.item(&format!("stays, because it was used since: {}", id.short()));
+            page.item(&format!("kept, because it was used since: {}", id.short()));
         }
         page.0
     }

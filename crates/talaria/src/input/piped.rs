@@ -60,7 +60,7 @@ pub(crate) fn read(silence: Silence) -> Result<Option<String>, Trouble> {
     let mut next = chunks.recv_timeout(patience);
     if next == Err(RecvTimeoutError::Timeout) {
         complain(&format!(
-            "nothing came on standard input for {} seconds; the turn begins without it (--stdin waits for it)\n",
+            "no data on standard input for {} seconds; the turn starts without it (--stdin waits for it)\n",
             FIRST_BYTE.as_secs()
         ));
         return Ok(None);

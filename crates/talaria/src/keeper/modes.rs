@@ -24,7 +24,7 @@ impl Modes {
         }
     }
 
-    /// Gives them to a terminal.
+    /// Sets them on a terminal.
     pub(crate) fn apply(self, terminal: &mut Termios) {
         terminal.input_modes = self.input;
         terminal.output_modes = self.output;

@@ -1,7 +1,7 @@
 //! What came of each thing that was wanted: for scripts one object per line, for people a list.
 
 use serde::Serialize;
-use talaria_codex_proto::codex_config::{Freed, Place, Planned, UsersOwn, Why};
+use talaria_codex_proto::codex_config::{EntryPlace, Freed, Planned, UsersOwn, Why};
 use talaria_core::servers::{CodexServer, Referred, Skipped};
 use talaria_guard::redact::redact;
 
@@ -78,20 +78,20 @@ pub(crate) enum Stage {
 }
 
 /// Reports on everything.
-pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: Stage) -> Vec<Line> {
+pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], stage: Stage) -> Vec<Line> {
     let (written, gone) = match stage {
         Stage::Planned => (Status::Planned, Status::Unwanted),
         Stage::Done => (Status::Migrated, Status::Removed),
     };
-    let is_undecided = |place: &Place| planned.undecided.contains(place);
-    let own = |place: &Place| planned.kept.iter().find(|own| own.path == *place);
-    let status = |place: &Place| if own(place).is_some() { Status::Kept } else { written };
+    let is_undecided = |place: &EntryPlace| planned.undecided.contains(place);
+    let own = |place: &EntryPlace| planned.kept.iter().find(|own| own.path == *place);
+    let status = |place: &EntryPlace| if own(place).is_some() { Status::Kept } else { written };
     let mut lines: Vec<Line> = Vec::new();
     for server in &wish.servers {
-        let place = Place::Server(server.name.clone());
+        let place = EntryPlace::Server(server.name.clone());
         let (status, why) = match &server.server {
             Err(why) if is_undecided(&place) => {
-                (Status::Error, Some(format!("{}; what Talaria wrote earlier stays", redact(why))))
+                (Status::Error, Some(format!("{}; its earlier entry is kept", redact(why))))
             }
             Err(why) => (Status::Error, Some(redact(why).into_owned())),
             Ok(_) => (status(&place), own(&place).map(why_kept)),
@@ -106,7 +106,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
         let (name, skipped) = (server.name.clone(), server.skipped.clone());
         lines.push(Line::Server { name, status, why, skipped, secrets, variables });
     }
-    let tools = Place::Server(TOOLS.to_owned());
+    let tools = EntryPlace::Server(TOOLS.to_owned());
     let is_wanted = |(name, _): &(String, _)| name == TOOLS;
     if wish.additions.servers.iter().any(is_wanted) && !wish.servers.iter().any(|server| server.name == TOOLS)
     {
@@ -114,13 +114,14 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
         lines.push(bare(TOOLS, status(&tools), why));
     }
     for name in &wish.additions.plugins {
-        lines.push(Line::Plugin { name: name.clone(), status: status(&Place::Plugin(name.clone())) });
+        lines.push(Line::Plugin { name: name.clone(), status: status(&EntryPlace::Plugin(name.clone())) });
     }
     if let Some(profile) = &wish.additions.default_permissions {
-        let status = status(&Place::DefaultPermissions);
+        let status = status(&EntryPlace::DefaultPermissions);
         lines.push(Line::Permissions { profile: profile.clone(), status });
     }
-    let has_line = |place: &Place| wish.servers.iter().any(|server| Some(&*server.name) == server_of(place));
+    let has_line =
+        |place: &EntryPlace| wish.servers.iter().any(|server| Some(&*server.name) == server_of(place));
     let staying = planned.undecided.iter().filter(|place| !has_line(place));
     lines.extend(staying.map(|place| unwanted(place, Status::Kept)));
     lines.extend(dropped.iter().map(|place| unwanted(place, gone)));
@@ -130,34 +131,34 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[Place], stage: S
 /// Says of a key of the user's that it is no longer in a table of ours.
 pub(crate) fn freed(freed: &Freed) -> String {
     format!(
-        "{} stood below the talaria lines, which made it a key of {}; it is yours, and now belongs to what stands above it",
+        "{} was below the talaria lines, which made it a key of {}; it is yours, and now belongs to the table above it",
         freed.key, freed.from
     )
 }
 
 /// Says of an entry that somebody else's Talaria may miss it.
-pub(crate) fn replaced(place: &Place) -> String {
+pub(crate) fn replaced(place: &EntryPlace) -> String {
     format!(
-        "{place} was written by a Talaria of which there is no record here, perhaps from another home; it is replaced"
+        "{place} was written by a Talaria that this home has no record of, perhaps from another home; it is replaced"
     )
 }
 
-fn server_of(place: &Place) -> Option<&str> {
+fn server_of(place: &EntryPlace) -> Option<&str> {
     match place {
-        Place::Server(name) => Some(name),
-        Place::Plugin(_) | Place::DefaultPermissions => None,
+        EntryPlace::Server(name) => Some(name),
+        EntryPlace::Plugin(_) | EntryPlace::DefaultPermissions => None,
     }
 }
 
 /// The line of what an earlier migration wrote and this one does not want.
-fn unwanted(place: &Place, status: Status) -> Line {
+fn unwanted(place: &EntryPlace, status: Status) -> Line {
     match place {
-        Place::Plugin(name) => Line::Plugin { name: name.clone(), status },
-        Place::Server(name) => {
-            let why = (status == Status::Kept).then(|| "it may still be wanted".to_owned());
+        EntryPlace::Plugin(name) => Line::Plugin { name: name.clone(), status },
+        EntryPlace::Server(name) => {
+            let why = (status == Status::Kept).then(|| "it may still be needed".to_owned());
             bare(name, status, why)
         }
-        Place::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
+        EntryPlace::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
     }
 }
 
@@ -179,7 +180,7 @@ fn variables(server: &CodexServer, secrets: &[Referred]) -> Vec<String> {
 
 fn why_kept(own: &UsersOwn) -> String {
     match own.why {
-        Why::Own => "your own entry of this name stays".to_owned(),
+        Why::Own => "your own entry of this name is kept".to_owned(),
         Why::ChangedSince => "you changed it since Talaria wrote it, so it is yours now".to_owned(),
     }
 }
@@ -204,7 +205,7 @@ pub(crate) fn words(lines: &[Line]) -> String {
                 if !variables.is_empty() {
                     let names = variables.join(", ");
                     out +=
-                        &format!("            takes from the environment of Codex: {}\n", plain_line(&names));
+                        &format!("            reads from the environment of Codex: {}\n", plain_line(&names));
                 }
             }
             Line::Plugin { name, status } => {
@@ -272,12 +273,12 @@ mod tests {
     fn everything_that_was_wanted_has_its_line_and_nothing_is_called_done_before_it_is() {
         let wish = wish();
         let planned = plan("[mcp_servers.own]\ncommand = \"mine\"\n", &wish.additions, None).unwrap();
-        let dropped = [Place::Server("old".to_owned())];
+        let dropped = [EntryPlace::Server("old".to_owned())];
         expect![[r#"
             to write  server new
                         without sampling: not␛[2J known
                         env.TOKEN is a secret: set TOKEN in the environment of Codex
-            kept      server own: your own entry of this name stays
+            kept      server own: your own entry of this name is kept
                         without sampling: not␛[2J known
             error     server bad: has neither command nor url
                         without sampling: not␛[2J known

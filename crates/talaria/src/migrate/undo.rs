@@ -57,7 +57,7 @@ fn nothing(options: &args::Migrate, undo: &MigrationUndo) -> Result<u8, Trouble>
             plain_line(&elsewhere.join(", "))
         );
     } else if undo.is_anothers() {
-        words += "; this home has no record of what stands between the talaria lines: undo it in the TALARIA_HOME \
+        words += "; this home has no record of the entries between the talaria lines: undo it in the TALARIA_HOME \
                   that wrote it, or, if the record is lost, run `talaria migrate` first or delete these lines";
     }
     finish(options, &Outcome::new(Done::NothingToUndo, undo.file(), 0), &words)
@@ -74,14 +74,14 @@ fn nothing_but(
     }
     let left = left(draft);
     let outcome = Outcome { left: &left, ..Outcome::new(Done::NothingToUndo, undo.file(), 0) };
-    finish(options, &outcome, "nothing to undo but what you changed since, which is yours")
+    finish(options, &outcome, "nothing to undo: you changed the entries since, so they are yours")
 }
 
 /// Names what stays, and says why.
 fn left(undone: &UndoneMigration) -> Vec<String> {
     let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
     for path in &left {
-        complain(&format!("note: {} was changed since Talaria wrote it, so it stays\n", plain_line(path)));
+        complain(&format!("note: {} was changed since Talaria wrote it, so it is kept\n", plain_line(path)));
     }
     left
 }
@@ -96,7 +96,7 @@ fn tell(options: &args::Migrate, undo: &MigrationUndo, undone: &UndoneMigration)
         (UndoMethod::Bytes, None) => (Done::Restored, "removed; it was not there before"),
         (UndoMethod::Entries, Some(_)) => (
             Done::TakenOut,
-            "what Talaria added is out; the file was changed since, so the rest stays as it is now",
+            "Talaria's entries are removed; the file was changed since, so the rest is kept as it is",
         ),
         (UndoMethod::Entries, None) => {
             (Done::TakenOut, "removed; nothing else was in it, and it was not there before")

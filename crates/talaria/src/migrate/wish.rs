@@ -7,10 +7,10 @@ use std::path::Path;
 
 use talaria_codex::migrate::Plugins;
 use talaria_codex_proto::codex_config::{Additions, Undecided};
-use talaria_core::config::{Config, Problem, Severity};
+use talaria_core::config::{Config, ConfigProblem, Severity};
 use talaria_core::policy::Sandbox;
 use talaria_core::servers::{
-    CodexServer, Given, Literals, Referred, Server, Translated, Transport, translate,
+    CodexServer, Literals, Referred, Server, Translated, Transport, ValueSource, translate,
 };
 
 use crate::args;
@@ -44,7 +44,7 @@ impl Wish {
 
     /// Adds what the reader of the configuration would advise about keys that have no effect. If the servers cannot be
     /// read at all, nobody knows which ones are wanted.
-    pub(crate) fn advise(&mut self, problems: &[Problem]) {
+    pub(crate) fn advise(&mut self, problems: &[ConfigProblem]) {
         for problem in problems.iter().filter(|problem| problem.key.as_deref() == Some("mcp_servers")) {
             self.warnings.push(problem.to_string());
             if problem.severity == Severity::Error {
@@ -131,7 +131,7 @@ fn refuse_shared_variables(translated: &mut [Translated], servers: &[Server]) {
     for (translated, server) in translated.iter_mut().zip(servers) {
         let Some(Transport::Stdio { env, .. }) = &server.transport else { continue };
         for Referred { variable, .. } in &translated.referred {
-            let Some((name, Given::Literal(secret))) = env.get_key_value(variable) else { continue };
+            let Some((name, ValueSource::Literal(secret))) = env.get_key_value(variable) else { continue };
             let (first, other) = *taken.entry(name).or_insert((&server.name, secret));
             if other != secret {
                 translated.server = Err(format!(

@@ -13,8 +13,8 @@ pub(crate) const EXAMPLE: &str =
 pub(crate) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble> {
     let usage = |what: &str| Trouble::new(exit::USAGE, what);
     compose(ask, typed).map_err(|unfit| match unfit {
-        Unfit::Reason => usage("--reason says why not: it goes with decline or cancel"),
-        Unfit::Answers => usage("--answers goes with accept"),
+        Unfit::Reason => usage("--reason needs decline or cancel"),
+        Unfit::Answers => usage("--answers needs accept"),
         Unfit::NotOffered(offered) => {
             let offered: Vec<&str> = offered.into_iter().map(word).collect();
             usage("this is not offered for the request")
@@ -24,7 +24,7 @@ pub(crate) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble>
         Unfit::Misfit(misfit) => {
             usage("the answer does not fit the request").because(misfit).try_this(EXAMPLE)
         }
-        Unfit::NoGrant => usage("this is no part of the permissions")
+        Unfit::NoGrant => usage("this is not one of the requested permissions")
             .try_this("write {\"grant\": \"network\"}, or \"files\", or \"all\""),
         unfit => usage(&unfit.to_string()).try_this(EXAMPLE),
     })
@@ -118,17 +118,14 @@ mod tests {
             assert_eq!(trouble.exit, 2);
             format!("{} / {}", trouble.summary(), trouble.hint())
         };
-        assert_eq!(
-            told(Decision::Accept, Some("x"), None),
-            "--reason says why not: it goes with decline or cancel / "
-        );
+        assert_eq!(told(Decision::Accept, Some("x"), None), "--reason needs decline or cancel / ");
         assert_eq!(
             told(Decision::AcceptAlways, None, None),
             "this is not offered for the request: offered: accept, accept-for-session, decline, cancel / choose one of them"
         );
         assert_eq!(
             told(Decision::Accept, None, Some(json!({ "grant": "disk" }))),
-            "this is no part of the permissions / write {\"grant\": \"network\"}, or \"files\", or \"all\""
+            "this is not one of the requested permissions / write {\"grant\": \"network\"}, or \"files\", or \"all\""
         );
         assert_eq!(
             told(Decision::Accept, None, Some(json!([1]))),

@@ -13,11 +13,11 @@ use crate::face::{Answerer, Face, TICK, Wish};
 use crate::look;
 use crate::stops::Stops;
 use crate::trouble::{Trouble, exit};
-use talaria_render::Terminal;
+use talaria_render::TerminalRenderer;
 
 /// Asks the person; `None` where there is no terminal.
 pub(super) async fn ask(request: &RequestInfo, ask: &Ask) -> Result<Option<Answer>, Trouble> {
-    let renderer = Box::new(Terminal::new(io::stdout(), look::of_stdout()));
+    let renderer = Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()));
     let (answerer, Some(mut lines)) = person_or(Answerer::Elsewhere, renderer.as_ref()) else {
         return Ok(None);
     };

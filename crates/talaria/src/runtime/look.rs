@@ -3,7 +3,7 @@
 use serde::Serialize;
 use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::locate::{CodexBinary, LocateError};
-use talaria_core::runtime::{Choice, THIS_BUILD, Verdict, runtime_for};
+use talaria_core::runtime::{RuntimeChoice, RuntimeSelection, THIS_BUILD, runtime_for};
 use talaria_core::servers::{Literals, translate};
 use talaria_guard::redact::redact;
 
@@ -13,11 +13,11 @@ use crate::settings::{Settings, login_hint};
 #[derive(Debug, Serialize)]
 pub(super) struct State {
     /// What the file says; none if that cannot be used.
-    pub(super) openai_runtime: Option<Choice>,
+    pub(super) openai_runtime: Option<RuntimeChoice>,
     /// What is wrong in the file, if anything.
     pub(super) problems: Vec<String>,
     pub(super) provider: Option<String>,
-    pub(super) verdict: Option<Verdict>,
+    pub(super) verdict: Option<RuntimeSelection>,
     pub(super) codex: Codex,
     /// Servers of Talaria's configuration that conversations get.
     pub(super) mcp_servers: Vec<String>,
@@ -35,13 +35,13 @@ pub(super) struct Codex {
     pub(super) hint: Option<String>,
 }
 
-/// Whether somebody is logged in.
+/// The login.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub(super) enum Login {
-    /// Somebody is.
+    /// Logged in.
     In { account: String, plan: Option<String> },
-    /// Nobody is, and somebody must be.
+    /// Not logged in, although a login is needed.
     Out,
     /// The provider that Codex uses is not OpenAI.
     NotNeeded,
@@ -52,7 +52,7 @@ pub(super) enum Login {
 /// Gathers everything.
 pub(super) async fn state(
     settings: &Settings,
-    current: Option<Choice>,
+    current: Option<RuntimeChoice>,
     codex: Option<Result<CodexBinary, LocateError>>,
 ) -> State {
     let codex = match codex {
@@ -73,7 +73,7 @@ pub(super) async fn state(
 }
 
 /// Who would run a conversation with this choice.
-pub(super) fn verdict(settings: &Settings, choice: Choice) -> Option<Verdict> {
+pub(super) fn verdict(settings: &Settings, choice: RuntimeChoice) -> Option<RuntimeSelection> {
     runtime_for(settings.config.model.provider.as_deref(), choice, THIS_BUILD)
 }
 

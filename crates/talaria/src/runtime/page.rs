@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use talaria_core::json_line::json_line;
 use talaria_core::runtime::{
-    Because, CODEX_TOOLS, Choice, LOOP_TOOLS, Runtime, THIS_BUILD, Verdict, is_rerouted,
+    Because, CODEX_TOOLS, LOOP_TOOLS, Runtime, RuntimeChoice, RuntimeSelection, THIS_BUILD, is_rerouted,
 };
 
 use super::look::{Login, State};
@@ -29,7 +29,7 @@ pub(super) fn text(state: &State) -> String {
     let mut row = |name: &str, words: &str| out.push_str(&format!("{name:<10} {}\n", plain_line(words)));
     row(
         "runtime",
-        state.openai_runtime.map_or("what model.openai_runtime says cannot be used", Choice::name),
+        state.openai_runtime.map_or("the value of model.openai_runtime cannot be used", RuntimeChoice::name),
     );
     row("used", &used(state.verdict));
     row("provider", &provider(state.provider.as_deref()));
@@ -70,19 +70,19 @@ pub(super) fn text(state: &State) -> String {
 /// What a switch did.
 pub(super) fn changed(
     file: &Path,
-    choice: Choice,
-    before: Option<Choice>,
-    verdict: Option<Verdict>,
+    choice: RuntimeChoice,
+    before: Option<RuntimeChoice>,
+    verdict: Option<RuntimeSelection>,
 ) -> String {
     let name = choice.name();
     if before == Some(choice) {
         return format!("the runtime is {name} already; nothing was changed\n");
     }
-    let old = before.map_or("a value that could not be used", Choice::name);
+    let old = before.map_or("a value that could not be used", RuntimeChoice::name);
     let mut out = format!("runtime    {name} (was {old}), in {}\n", file.display());
     out.push_str("           takes effect from the next turn\n");
     out.push_str(&format!("used       {}\n", used(verdict)));
-    if choice == Choice::CodexAppServer {
+    if choice == RuntimeChoice::CodexAppServer {
         out.push_str(&format!("tools      not reachable on it: {}\n", LOOP_TOOLS.join(", ")));
         out.push_str(
             "note       nothing of Codex was changed; `talaria migrate` writes Talaria's MCP servers into Codex's own \
@@ -92,14 +92,14 @@ pub(super) fn changed(
     out
 }
 
-fn used(verdict: Option<Verdict>) -> String {
-    let Some(Verdict { runtime, because }) = verdict else {
+fn used(verdict: Option<RuntimeSelection>) -> String {
+    let Some(RuntimeSelection { runtime, because }) = verdict else {
         return "nothing: this build has no runtime".to_owned();
     };
     let why = match because {
         Because::OnlyOne => "this build has no other runtime",
-        Because::Asked => "it was asked for",
-        Because::Usual => "it is the usual one",
+        Because::Asked => "it was requested",
+        Because::Usual => "it is the default",
         Because::Provider => "conversations with this provider are never handed to Codex",
     };
     format!("{}, because {why}", runtime.name())
@@ -107,14 +107,14 @@ fn used(verdict: Option<Verdict>) -> String {
 
 fn provider(provider: Option<&str>) -> String {
     match provider {
-        None => "not set; Codex's own configuration says whose models it asks".to_owned(),
+        None => "not set; Codex's own configuration chooses the provider".to_owned(),
         Some(name) if THIS_BUILD.contains(&Runtime::OwnLoop) => name.to_owned(),
         // Nothing reads it yet that could ask another one.
         Some(name) if is_rerouted(Some(name)) => {
-            format!("{name}; Codex's own configuration says whose models it asks")
+            format!("{name}; Codex's own configuration chooses the provider")
         }
         Some(name) => format!(
-            "{name} has no effect in this build: turns run on Codex, whose own configuration says whose models it asks"
+            "{name} has no effect in this build: turns run on Codex, whose own configuration chooses the provider"
         ),
     }
 }
@@ -123,7 +123,7 @@ fn words(login: &Login) -> String {
     match login {
         Login::In { account, plan: Some(plan) } => format!("{account}, plan {plan}"),
         Login::In { account, plan: None } => account.clone(),
-        Login::Out => "nobody is logged in".to_owned(),
+        Login::Out => "not logged in".to_owned(),
         Login::NotNeeded => "not needed: the configured provider is not OpenAI".to_owned(),
         Login::Unknown { why } => format!("not known: {why}"),
     }

@@ -16,9 +16,9 @@ pub(crate) enum Comment {
 pub(crate) enum Author {
     /// We wrote it, and it is as we did.
     Us,
-    /// We wrote it, and somebody changed it.
+    /// We wrote it, and it was changed since.
     Changed,
-    /// Somebody else wrote it.
+    /// Another program wrote it.
     Other,
 }
 

@@ -89,7 +89,7 @@ fn systemd(unit: &Unit) -> String {
          [Service]\n\
          ExecStart={} serve\n\
          {}\
-         # Codex and its turns outlive the engine; the next one takes them up.\n\
+         # Codex and its turns outlive the engine; the next one resumes them.\n\
          KillMode=process\n\
          Restart=on-failure\n\
          RestartSec=2\n\
@@ -127,7 +127,7 @@ fn launchd(unit: &Unit) -> String {
          {}\
          \t<key>RunAtLoad</key>\n\t<true/>\n\
          \t<key>KeepAlive</key>\n\t<dict>\n\t\t<key>SuccessfulExit</key>\n\t\t<false/>\n\t</dict>\n\
-         \t<!-- Codex and its turns outlive the engine; the next one takes them up. -->\n\
+         \t<!-- Codex and its turns outlive the engine; the next one resumes them. -->\n\
          \t<key>AbandonProcessGroup</key>\n\t<true/>\n\
          </dict>\n\
          </plist>\n",
@@ -157,13 +157,13 @@ mod tests {
     #[test]
     fn a_systemd_unit_leaves_codex_alone() {
         expect![[r#"
-            # written by `talaria service install`, removed by `talaria service uninstall`; checksum 7bb4c9d807f8c998
+            # written by `talaria service install`, removed by `talaria service uninstall`; checksum cd017c3862542453
             [Unit]
             Description=Talaria engine
 
             [Service]
             ExecStart=/usr/local/bin/talaria serve
-            # Codex and its turns outlive the engine; the next one takes them up.
+            # Codex and its turns outlive the engine; the next one resumes them.
             KillMode=process
             Restart=on-failure
             RestartSec=2
@@ -173,14 +173,14 @@ mod tests {
         "#]]
         .assert_eq(&System::Systemd.text(&plain()));
         expect![[r##"
-            # written by `talaria service install`, removed by `talaria service uninstall`; checksum cf860d907f7b12e4
+            # written by `talaria service install`, removed by `talaria service uninstall`; checksum 45da1dc2239abbcf
             [Unit]
             Description=Talaria engine
 
             [Service]
             ExecStart="/opt/my \"tools\"/$$x/talaria" serve
             Environment="TALARIA_HOME=/home/a&b/100%% <mine>"
-            # Codex and its turns outlive the engine; the next one takes them up.
+            # Codex and its turns outlive the engine; the next one resumes them.
             KillMode=process
             Restart=on-failure
             RestartSec=2
@@ -212,12 +212,12 @@ mod tests {
             		<key>SuccessfulExit</key>
             		<false/>
             	</dict>
-            	<!-- Codex and its turns outlive the engine; the next one takes them up. -->
+            	<!-- Codex and its turns outlive the engine; the next one resumes them. -->
             	<key>AbandonProcessGroup</key>
             	<true/>
             </dict>
             </plist>
-            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum 205494630f79f58d -->
+            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum 1bd876607e95a716 -->
         "#]]
         .assert_eq(&System::Launchd.text(&plain()));
         expect![[r#"
@@ -244,12 +244,12 @@ mod tests {
             		<key>SuccessfulExit</key>
             		<false/>
             	</dict>
-            	<!-- Codex and its turns outlive the engine; the next one takes them up. -->
+            	<!-- Codex and its turns outlive the engine; the next one resumes them. -->
             	<key>AbandonProcessGroup</key>
             	<true/>
             </dict>
             </plist>
-            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum c99a1f9210161576 -->
+            <!-- written by `talaria service install`, removed by `talaria service uninstall`; checksum e507b1bbd2668dfb -->
         "#]]
         .assert_eq(&System::Launchd.text(&odd()));
     }

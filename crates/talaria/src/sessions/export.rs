@@ -149,8 +149,8 @@ impl Target {
 fn unwritable(path: &Path, error: &io::Error) -> Trouble {
     // The words of an error that is wrapped name a file for the meantime, which nobody asked for.
     let cause = match error.kind() {
-        io::ErrorKind::NotFound => "its directory is not there".to_owned(),
-        io::ErrorKind::AlreadyExists => "it is there already".to_owned(),
+        io::ErrorKind::NotFound => "its directory does not exist".to_owned(),
+        io::ErrorKind::AlreadyExists => "it already exists".to_owned(),
         kind if error.get_ref().is_some() => kind.to_string(),
         _ => error.to_string(),
     };
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole\u{1b}[1m");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let trouble = Target::open(Some(Path::new("/nowhere/talk.md")), Existing::Stays).err().unwrap();
-        assert_eq!(trouble.summary(), "cannot write /nowhere/talk.md: its directory is not there");
+        assert_eq!(trouble.summary(), "cannot write /nowhere/talk.md: its directory does not exist");
     }
 
     #[tokio::test]
@@ -204,7 +204,7 @@ mod tests {
         let target = Target::open(Some(&path), Existing::Stays).unwrap();
         std::fs::write(&path, "theirs").unwrap();
         let told = target.finish().await.unwrap_err().summary();
-        assert!(told.ends_with("talk␛[2J.md: it is there already"), "{told}");
+        assert!(told.ends_with("talk␛[2J.md: it already exists"), "{told}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "theirs");
         let target = Target::open(Some(&path), Existing::IsReplaced).unwrap();
         let told = target.finish().await.unwrap().unwrap();

@@ -18,7 +18,7 @@ use crate::trouble::{Trouble, complain, exit};
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText};
 
-/// So many conversations are named in a preview.
+/// At most this many conversations are named in a preview.
 const NAMED: usize = 20;
 
 /// Runs the command.
@@ -35,10 +35,10 @@ pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Tr
         return Ok(());
     }
     if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
-        return print("nothing was thrown away; to do it, say it again with --yes\n");
+        return print("nothing was deleted; run it again with --yes to delete\n");
     }
     if !is_wanted()? {
-        return print("nothing was thrown away\n");
+        return print("nothing was deleted\n");
     }
     throw_away(client, options).await
 }
@@ -60,7 +60,7 @@ fn wanted(limits: Limits, purpose: Purpose) -> Prune {
 }
 
 async fn ask(client: &Client, prune: Prune) -> Result<Pruned, Trouble> {
-    let words = if prune.dry_run { "looking what would go" } else { "throwing conversations away" };
+    let words = if prune.dry_run { "selecting conversations" } else { "deleting conversations" };
     patiently(words, client.prune(&prune)).await.map_err(|error| refused("cannot prune", &error))
 }
 
@@ -75,7 +75,7 @@ async fn throw_away(client: &Client, options: &args::Prune) -> Result<(), Troubl
 
 /// Asks the person. Everything but a yes is a no.
 fn is_wanted() -> Result<bool, Trouble> {
-    complain("Throw them away for good? [y/N] ");
+    complain("Delete them permanently? [y/N] ");
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     read.map_err(|error| Trouble::new(exit::FAILED, "cannot read the answer").because(error))?;
@@ -84,7 +84,7 @@ fn is_wanted() -> Result<bool, Trouble> {
 
 fn page(pruned: &Pruned, now: Timestamp, look: Look) -> StyledText {
     if pruned.sessions.is_empty() {
-        return "nothing is old enough or too much to go\n".into();
+        return "no conversation is selected; nothing to delete\n".into();
     }
     let mut sheet = Sheet::new(&["id", "updated", "title"], "title");
     for session in pruned.sessions.iter().take(NAMED) {
@@ -97,21 +97,25 @@ fn page(pruned: &Pruned, now: Timestamp, look: Look) -> StyledText {
         out += format!("… and {rest} more\n");
     }
     let count = pruned.sessions.len();
-    let (what, are) = match count {
-        1 => ("1 conversation".to_owned(), "is"),
-        _ => (format!("{count} conversations"), "are"),
+    let (what, were) = match count {
+        1 => ("1 conversation".to_owned(), "was"),
+        _ => (format!("{count} conversations"), "were"),
     };
     let (before, after) = (bytes(pruned.bytes_before), bytes(pruned.bytes_after));
     let events = if pruned.events == 1 { "1 event".to_owned() } else { format!("{} events", pruned.events) };
     out + match (pruned.dry_run, before == after) {
         (true, false) => {
-            format!("\n{what} with {events} would go; the file would shrink from {before} to about {after}\n")
+            format!(
+                "\n{what} with {events} would be deleted; the file would shrink from {before} to about {after}\n"
+            )
         }
-        (true, true) => format!("\n{what} with {events} would go; the file would stay about {after} large\n"),
+        (true, true) => {
+            format!("\n{what} with {events} would be deleted; the file would stay about {after} large\n")
+        }
         (false, false) => {
-            format!("\n{what} with {events} {are} gone; the size of the file was {before} and is {after}\n")
+            format!("\n{what} with {events} {were} deleted; the file was {before} and is now {after}\n")
         }
-        (false, true) => format!("\n{what} with {events} {are} gone; the file is still {after} large\n"),
+        (false, true) => format!("\n{what} with {events} {were} deleted; the file is still {after} large\n"),
     }
 }
 
@@ -148,11 +152,11 @@ mod tests {
               40 days ago  old
             … and 2 more
 
-            22 conversations with 4000 events would go; the file would shrink from 9.5 MB to about 1.2 MB
+            22 conversations with 4000 events would be deleted; the file would shrink from 9.5 MB to about 1.2 MB
         "#]]
         .assert_eq(end);
         pruned = Pruned { sessions: vec![session(1)], dry_run: false, ..pruned };
-        assert!(page(&pruned, now, look).text().contains("1 conversation with 4000 events is gone"));
+        assert!(page(&pruned, now, look).text().contains("1 conversation with 4000 events was deleted; "));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::look;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Color, Look, Paint, Style, StyledText, field, plain, plain_line};
 
-/// So many lines of a tool's output are shown; the rest is in the export.
+/// At most this many lines of a tool's output are shown; the rest is in the export.
 const TOOL_LINES: usize = 12;
 
 /// The whole page.
@@ -50,12 +50,12 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
     }
     let next = match (&info.task, info.id.short(), info.running) {
         (_, id, _) if detail.origin.is_some() => {
-            format!("it can only be read; take its text along: talaria sessions export {id} -o past.md")
+            format!("it is read-only; export its text with: talaria sessions export {id} -o past.md")
         }
         (Some(id), _, true) => format!("follow it: talaria task watch {id}"),
-        (Some(id), _, false) => format!("go on with it: talaria task send {id} \"…\""),
+        (Some(id), _, false) => format!("continue it: talaria task send {id} \"…\""),
         (None, id, true) => format!("follow it: talaria exec --attach {id}"),
-        (None, id, false) => format!("go on with it: talaria exec --resume {id} \"…\""),
+        (None, id, false) => format!("continue it: talaria exec --resume {id} \"…\""),
     };
     out + "\n" + paint.text(Style::DIM, &next) + "\n"
 }
@@ -63,8 +63,8 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
 /// Where a conversation came from.
 fn origin(origin: &SessionOrigin, look: Look) -> String {
     let parent = match (&origin.parent_session, &origin.parent) {
-        (Some(id), _) => format!(", which went on from {}", look::session_id(id, look)),
-        (None, Some(name)) => format!(", which went on from {name}"),
+        (Some(id), _) => format!(", which continued from {}", look::session_id(id, look)),
+        (None, Some(name)) => format!(", which continued from {name}"),
         (None, None) => String::new(),
     };
     format!("{} {}{parent}", origin.program, origin.name)
@@ -240,7 +240,7 @@ mod tests {
 
             There are ␛[31m5 words.
 
-            go on with it: talaria exec --resume 0199a000 "…"
+            continue it: talaria exec --resume 0199a000 "…"
         "#]]
         .assert_eq(&page(&detail, at(4700), look).text());
     }

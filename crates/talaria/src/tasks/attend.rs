@@ -1,6 +1,6 @@
 //! Looking on at a task until it has ended: live (`watch`), or only for its end (`--wait`).
 //!
-//! Whoever looks on may leave at any time; the task goes on. What is asked meanwhile is answered here where the question
+//! A passive client may leave at any time; the task continues. What is asked meanwhile is answered here where the question
 //! can be seen and the answer typed; else it is told how to answer.
 
 use std::io::{self, IsTerminal};
@@ -108,13 +108,13 @@ async fn turns(client: &Client, session: &SessionId) -> Result<(Vec<TurnInfo>, i
 
 /// Nothing runs: says so, and how it ended.
 fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
-    complain(&format!("{} has ended; this is what came of it:\n", task.id));
+    complain(&format!("{} has ended like this:\n", task.id));
     match (view, &task.outcome) {
         (View::Events, Some(report)) => {
             let mut lines = JsonLines::new(io::stdout(), &task.session);
             let outcome = Event::Outcome(Box::new(report.clone()));
             let shown = lines.left(&outcome).and_then(|()| lines.flush());
-            // Whoever read our output has seen enough.
+            // The reader of our output has seen enough.
             drop(shown);
         }
         (View::Events, None) => print(&json_lines(&[super::standing(task)]))?,
@@ -163,12 +163,12 @@ pub(super) async fn attend(
         if end.has_left {
             return Ok(end.report.exit);
         }
-        let task = find("cannot look at the task any more", client, &id).await?;
+        let task = find("cannot follow the task any more", client, &id).await?;
         // A follow-up that is over already is shown, too.
         if task.status.is_terminal() && task.turns <= turn {
             return ended(&task, &end.report, view);
         }
-        complain(&format!("{id} goes on with its next turn\n"));
+        complain(&format!("{id} continues with its next turn\n"));
         (answerer, lines) = (end.answerer, end.lines);
         (turn, after, past) = (turn + 1, 0, turns(client, &task.session).await?.1);
     }

@@ -42,7 +42,7 @@ pub(super) fn list(
         out += format!("there may be more: {}\n", reader.says(&NextStep::MoreTasks { limit }));
     }
     if tasks.iter().any(|task| task.open_requests > 0) {
-        out += format!("answer what waits: {}\n", reader.says(&NextStep::AnswerRequests));
+        out += format!("answer open requests: {}\n", reader.says(&NextStep::AnswerRequests));
     }
     out
 }
@@ -82,7 +82,7 @@ mod tests {
             ID                  STATUS                   CREATED       UPDATED         TITLE
             codex-1a2b3c4d5e6f  waiting for your answer  1 minute ago  10 seconds ago  why is␊␛[2Jthe build slo…
             codex-2a2b3c4d5e6f  lost                     1 minute ago  10 seconds ago  说明一下
-            answer what waits: talaria requests list
+            answer open requests: talaria requests list
         "#]]
         .assert_eq(&list(&tasks, &query(50), at(100), LOOK, Reader::Shell));
     }
@@ -103,7 +103,7 @@ mod tests {
             codex-1a2b3c4d5e6f  waiting for     1 minute ago  10 seconds ago  find out why
                                 your answer                                   the build is …
             codex-2a2b3c4d5e6f  completed       1 minute ago  10 seconds ago  write a page …
-            answer what waits: /requests
+            answer open requests: /requests
         "#]]
         .assert_eq(&shown(80));
         expect![[r#"
@@ -118,7 +118,7 @@ mod tests {
             created: 1 minute ago
             updated: 10 seconds ago
             title: write a page about the commands of the chat
-            answer what waits: /requests
+            answer open requests: /requests
         "#]]
         .assert_eq(&shown(60));
         expect![[r#"
@@ -133,7 +133,7 @@ mod tests {
             created: 1 minute ago
             updated: 10 seconds ago
             title: write a page about the commands …
-            answer what waits: /requests
+            answer open requests: /requests
         "#]]
         .assert_eq(&shown(40));
     }

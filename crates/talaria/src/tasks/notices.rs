@@ -23,7 +23,7 @@ pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> 
 
 fn page(notices: &[NoticeInfo], now: Timestamp, look: Look) -> StyledText {
     if notices.is_empty() {
-        return "nothing is owed to anybody\n".into();
+        return "no pending notifications\n".into();
     }
     let paint = Paint::new(look);
     let mut out = table(notices, now).show(look);
@@ -72,7 +72,7 @@ fn state(notice: &NoticeInfo, now: Timestamp) -> String {
             format!("failed {tries}{again}{why}")
         }
         NoticeState::Abandoned => format!("given up {tries}{why}"),
-        NoticeState::NoTarget => "nobody was named".to_owned(),
+        NoticeState::NoTarget => "no target".to_owned(),
     };
     if notice.repeat { format!("{words} (perhaps twice)") } else { words }
 }
@@ -104,9 +104,9 @@ mod tests {
             codex-1a2b3c4d5e6f  outcome  local                             sent 24 seconds ago (perhaps twice)
             codex-1a2b3c4d5e6f  outcome  webhook:https://example.org/␛[2J  failed after 3 tries, again in 1 minute: no answer␊in time
             codex-1a2b3c4d5e6f  outcome  webhook:https://example.org/␛[2J  given up after 3 tries: no answer␊in time
-            codex-1a2b3c4d5e6f  outcome  nobody                            nobody was named
+            codex-1a2b3c4d5e6f  outcome  nobody                            no target
         "#]].assert_eq(&page(&notices, at(100), Look { width: Some(160), ..LOOK }).text());
-        assert_eq!(page(&[], at(0), LOOK).text(), "nothing is owed to anybody\n");
+        assert_eq!(page(&[], at(0), LOOK).text(), "no pending notifications\n");
     }
 
     #[test]

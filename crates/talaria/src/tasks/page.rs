@@ -15,7 +15,7 @@ use crate::requests::open_requests;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, Paint, Style, StyledText, complaint, field, plain, plain_line, tokens};
 
-/// So many files, commands and commits are shown; all of them are in the JSON.
+/// At most this many files, commands and commits are shown; all of them are in the JSON.
 const SHOWN: usize = 20;
 /// So much of a commit's id is shown.
 const SHORT: usize = 10;
@@ -82,7 +82,7 @@ fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> StyledText {
         ("started", started(task, now)),
         ("updated", Some(ago(task.updated_at, now))),
         ("turns", turns(task)),
-        ("tokens", task.usage.filter(|usage| usage.total > 0).map(tokens)),
+        ("tokens", task.usage.filter(|usage| usage.total > 0 || usage.partial).map(tokens)),
     ];
     let row = |(name, value): (&str, Option<String>)| {
         value.map(|value| field(&format!("{name:<9}"), &plain_line(&value), look))
@@ -90,7 +90,7 @@ fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> StyledText {
     rows.into_iter().filter_map(row).collect()
 }
 
-/// Who owns a task. A person without a name is whoever uses this home.
+/// Who owns a task. A person without a name is the user of this home.
 fn owner(owner: &Principal) -> String {
     if *owner == Principal::person("") { "you".to_owned() } else { owner.to_string() }
 }
@@ -123,7 +123,7 @@ fn turns(task: &TaskInfo) -> Option<String> {
 fn changes(worktree: &WorktreeInfo, look: Look) -> StyledText {
     let base: String = worktree.base.chars().take(SHORT).collect();
     let Some(changes) = &worktree.changes else {
-        let why = worktree.problem.as_deref().unwrap_or("that cannot be told");
+        let why = worktree.problem.as_deref().unwrap_or("not known");
         return format!("\nChanged since {}: {}\n", plain_line(&base), plain_line(why)).into();
     };
     let head = format!("\nChanged since {}: {}\n", plain_line(&base), changes.stat());
@@ -191,7 +191,7 @@ fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> StyledText {
         steps.push(("watch it:", NextStep::WatchTask { task: id() }));
     }
     if task.status == TaskStatus::Working {
-        steps.push(("say more:", NextStep::SteerTask { task: id() }));
+        steps.push(("steer it:", NextStep::SteerTask { task: id() }));
     }
     if task.status.is_terminal() && has_work {
         steps.push(("see the changes:", NextStep::ShowChanges { task: id() }));

@@ -10,7 +10,7 @@ pub(super) fn show(diff: &str, look: Look) -> StyledText {
         return diff.into();
     }
     if diff.trim().is_empty() {
-        return "it has changed nothing\n".into();
+        return "it changed nothing\n".into();
     }
     let paint = Paint::new(look);
     let row = |line: &str| paint.text(style(line), line) + "\n";
@@ -35,7 +35,7 @@ pub(super) fn applied(applied: &Applied) -> String {
         return format!("already applied: {place} has all of these changes\n");
     }
     let head = match count {
-        0 => return format!("there was nothing to bring into {place}\n"),
+        0 => return format!("there was nothing to apply to {place}\n"),
         1 => "1 file was changed".to_owned(),
         _ => format!("{count} files were changed"),
     };
@@ -59,7 +59,7 @@ mod tests {
         let coloured = show(DIFF, Look { color: true, ..LOOK }).into_lines();
         assert_eq!(coloured[4], StyledLine::of(Style::PLAIN.color(Color::Red), "-old"));
         assert_eq!(coloured[5], StyledLine::of(Style::PLAIN.color(Color::Green), "+␛[2Jnew"));
-        assert_eq!(show("\n", LOOK).text(), "it has changed nothing\n");
+        assert_eq!(show("\n", LOOK).text(), "it changed nothing\n");
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
             let files = files.iter().map(|&file| file.to_owned()).collect();
             applied(&Applied { repository: "/re\u{1b}po".to_owned(), files, already_applied: false })
         };
-        assert_eq!(told(&[]), "there was nothing to bring into /re␛po\n");
+        assert_eq!(told(&[]), "there was nothing to apply to /re␛po\n");
         assert_eq!(told(&["a\nb"]), "1 file was changed in /re␛po, not committed:\n  a␊b\n");
         assert!(told(&["a", "b"]).starts_with("2 files were changed"));
     }

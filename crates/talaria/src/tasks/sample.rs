@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{
-    Changes, FileChange, NoticeInfo, NoticeState, RequestInfo, RequestState, TaskEvent, TaskInfo, TaskLine,
-    TaskStatus, WorktreeInfo,
+    Changes, NoticeInfo, NoticeState, RequestInfo, RequestState, TaskEvent, TaskFileChange, TaskInfo,
+    TaskLine, TaskStatus, WorktreeInfo,
 };
 use talaria_core::event::Usage;
 use talaria_core::ids::{SessionId, TicketId};
@@ -113,8 +113,8 @@ pub(super) fn notice(state: NoticeState) -> NoticeInfo {
 /// One that worked in a worktree of its own and is lost.
 pub(super) fn done() -> TaskInfo {
     let lost = Outcome::Lost { why: "codex died".to_owned() };
-    let usage = Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612 };
-    let file = |path: &str, status: &str, added, removed| FileChange {
+    let usage = Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612, partial: false };
+    let file = |path: &str, status: &str, added, removed| TaskFileChange {
         path: path.to_owned(),
         status: status.to_owned(),
         added,

@@ -102,10 +102,10 @@ async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Troubl
 /// The person stopped it before the engine confirmed the task, or the next turn of one.
 pub(super) fn stopped(was_handed: bool) -> Trouble {
     if !was_handed {
-        return Trouble::new(exit::INTERRUPTED, "stopped before anything was handed to the task");
+        return Trouble::new(exit::INTERRUPTED, "stopped before anything was sent to the task");
     }
     Trouble::new(exit::LOST, "stopped before the engine confirmed it")
-        .because("the task may have it")
+        .because("the task may have received it")
         .try_this(NextStep::ListTasks)
 }
 
@@ -165,7 +165,7 @@ fn directory(path: &Path) -> Result<String, Trouble> {
 fn words(started: &TaskStarted, reader: Reader) -> String {
     let id = plain_line(&started.id);
     let mut out = match started.status {
-        TaskStatus::Queued => format!("queued {id}: it starts as soon as there is a place\n"),
+        TaskStatus::Queued => format!("queued {id}: it starts as soon as a slot is free\n"),
         _ => format!("started {id}\n"),
     };
     if let Some(branch) = &started.branch {
@@ -175,7 +175,7 @@ fn words(started: &TaskStarted, reader: Reader) -> String {
     let task = || id.clone().into_owned();
     let says = |step: NextStep| reader.says(&step);
     out + &format!(
-        "look at it: {}\nwatch it:   {}\nanswer it:  {}\n",
+        "show it:    {}\nwatch it:   {}\nanswer it:  {}\n",
         says(NextStep::ShowTask { task: task() }),
         says(NextStep::WatchTask { task: task() }),
         says(NextStep::AnswerRequests),
@@ -204,7 +204,7 @@ mod tests {
             started codex-1a2b3c4d5e6f
             branch:     talaria/codex-1a2b3c4d5e6f
             works in:   /home/ada/.talaria/worktrees/codex-␛[2J
-            look at it: talaria task show codex-1a2b3c4d5e6f
+            show it:    talaria task show codex-1a2b3c4d5e6f
             watch it:   talaria task watch codex-1a2b3c4d5e6f
             answer it:  talaria requests list
         "#]]

@@ -41,7 +41,7 @@ pub(super) async fn steer(
         return Err(over("cannot steer this task", &found));
     }
     let say = Say { text, images: Vec::new(), when: When::Now };
-    let said = patiently("telling the task", client.say(found.session.as_str(), &say)).await;
+    let said = patiently("sending it to the task", client.say(found.session.as_str(), &say)).await;
     let said = said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
     Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said, reader) })
 }
@@ -64,7 +64,7 @@ fn watch(id: &str, reader: Reader) -> String {
 pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Result<String, Trouble> {
     let found = find("cannot stop this task", client, &task.id).await?;
     if found.status.is_terminal() {
-        let what = format!("{} is not under way: it is {}", found.id, status_words(found.status));
+        let what = format!("{} is not running: it is {}", found.id, status_words(found.status));
         return Err(Trouble::new(exit::FAILED, "cannot stop this task")
             .because(what)
             .try_this(NextStep::ListActiveTasks));
@@ -75,7 +75,7 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
     asked.map_err(|error| not_done("cannot stop this task", &error, look))?;
     let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
     let seen = patiently("waiting until it has stopped", waiting).await;
-    let now = find("cannot look at the task any more", client, &found.id).await?;
+    let now = find("cannot follow the task any more", client, &found.id).await?;
     let has_ended = seen.is_ok();
     let taken_back = seen.unwrap_or_default();
     if task.json {
@@ -87,7 +87,7 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
     let mut words = match now.status {
         TaskStatus::Cancelled if has_ended && found.status == TaskStatus::Queued => {
             let what = if found.turns > 1 { "its next turn" } else { "it" };
-            format!("{id} was taken out of the queue; {what} had not started\n")
+            format!("{id} was removed from the queue; {what} had not started\n")
         }
         TaskStatus::Cancelled if has_ended => format!("{id} was stopped\n"),
         status if status.is_terminal() => format!("{id} is {}\n", status_words(status)),
@@ -102,7 +102,8 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
     Ok(words)
 }
 
-/// Waits for the end of the turn that runs, as long as anything comes. Gives what had waited behind it and is not run.
+/// Waits for the end of the running turn, as long as anything comes. Returns the input that was queued after it and is not
+/// run.
 async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
     let mut taken_back = Vec::new();
     // What ended before is among the events that were told.
@@ -118,7 +119,7 @@ async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
     taken_back
 }
 
-/// Gives a task its next turn. The number is the exit code.
+/// Starts or queues the next turn of a task. The number is the exit code.
 pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
     let SendTask { task, text, wait } = options;
     let text = read(text)?;
@@ -131,7 +132,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
         let (found, sent) = hand_over(&task.id, text, start::turn(), &client).await?;
         Ok((client, found, sent))
     };
-    let sending = patiently("handing it to the task", sending);
+    let sending = patiently("sending it to the task", sending);
     let (client, found, sent) = match &mut stops {
         Some(stops) => unless_stopped(stops, sending, || start::stopped(handed.get())).await?,
         None => sending.await?,
@@ -155,7 +156,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
     attend::attend(&client, from, view, stops).await
 }
 
-/// Gives a task its next turn, and says so; its end is not waited for.
+/// Starts or queues the next turn of a task, and says so; does not wait for its end.
 pub(crate) async fn sent(
     options: &SendTask,
     turn: NewTurn,
@@ -173,11 +174,11 @@ async fn hand_over(
     turn: NewTurn,
     client: &Client,
 ) -> Result<(TaskInfo, TaskSent), Trouble> {
-    let found = find("cannot go on with this task", client, id).await?;
+    let found = find("cannot continue this task", client, id).await?;
     let turn = NewTurn { input: vec![InputPart::Text { text }], ..turn };
     let sent = client.send(&found.id, &turn).await;
     let look = NextStep::CheckTask { task: found.id.clone() };
-    let sent = sent.map_err(|error| not_done("cannot go on with this task", &error, look))?;
+    let sent = sent.map_err(|error| not_done("cannot continue this task", &error, look))?;
     Ok((found, sent))
 }
 
@@ -188,9 +189,9 @@ fn sent_words(task: &One, found: &TaskInfo, sent: &TaskSent, reader: Reader) -> 
             json_line(&json!({ "id": id, "session": found.session, "turn": turn, "waits": waits }))
         }
         (false, TaskSent { waits: true, .. }) => {
-            format!("it waits until the turn that runs has ended\n{}", watch(id, reader))
+            format!("it is queued until the running turn has ended\n{}", watch(id, reader))
         }
-        (false, _) => format!("{id} has its next turn\n{}", watch(id, reader)),
+        (false, _) => format!("{id} has a new turn\n{}", watch(id, reader)),
     }
 }
 
@@ -234,7 +235,7 @@ mod tests {
         let trouble = over("cannot steer this task", &sample::done());
         assert_eq!(trouble.summary(), "cannot steer this task: it has ended: lost");
         assert!(trouble.hint().contains("talaria task send codex-1a2b3c4d5e6f"), "{}", trouble.hint());
-        let conflict = ClientError::Problem(Problem::new(ProblemCode::Conflict, "no turn runs"));
+        let conflict = ClientError::Problem(Problem::new(ProblemCode::Conflict, "no turn is running"));
         let trouble = not_running("cannot steer this task", &sample::waiting(), &conflict);
         assert!(trouble.hint().contains("talaria task send"), "{}", trouble.hint());
     }

@@ -30,7 +30,7 @@ both_versions!(
 const ASKING: [&str; 6] = ["exec", "--sandbox", "danger-full-access", "--approval", "untrusted", "do it"];
 
 /// The end of the line that waits for an answer.
-const CHOICES: &str = "[x] no, and stop the turn: ";
+const CHOICES: &str = "[x] no, stop the turn: ";
 
 async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
     let scene = Scene::real(&codex).await;
@@ -43,7 +43,7 @@ async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
         "touch forbidden",
         "→ declined by default, without asking a person",
         "1 request was declined without asking a person",
-        "with --approve wait, what no rule decides stays open for you",
+        "with --approve wait, requests that no rule decides stay open for you",
     ]);
     assert!(!scene.work().join("forbidden").exists());
     scene.close().await;
@@ -74,7 +74,7 @@ async fn decline_can_be_chosen_at_a_terminal(codex: Codex) {
     let transcript = terminal.transcript();
     assert!(!transcript.contains(CHOICES), "{transcript}");
     assert!(transcript.contains("declined by default, without asking a person"), "{transcript}");
-    assert!(!transcript.contains("nobody to ask"), "there was a person: {transcript}");
+    assert!(!transcript.contains("this is not a terminal"), "there was a person: {transcript}");
     scene.close().await;
 }
 
@@ -256,7 +256,7 @@ async fn a_question_that_this_build_cannot_put_is_declined_visibly_and_the_exit_
     directives.extend(complete_turn("Then none."));
     let (scene, _) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
-    terminal.wait_for("Codex asks something that this version of Talaria cannot put to you").await;
+    terminal.wait_for("Codex asks something that this version of Talaria cannot show").await;
     terminal.wait_for("declined by Talaria").await;
     assert_eq!(terminal.exit_code().await, Some(3), "{}", terminal.transcript());
     scene.close().await;
@@ -365,7 +365,7 @@ async fn an_answer_that_codex_never_confirmed_is_not_called_delivered_whoever_ga
         let ended = scene.run(&["exec", "--approve", approve, "go"]).await.exits(7);
         assert_eq!(answers(&installed, 0), ["accept"], "{ended}");
         let ended = ended.complains(&["Codex was lost before it confirmed the answer to req-"]);
-        assert!(ended.stderr.contains("; whether it had it is not known"), "{ended}");
+        assert!(ended.stderr.contains("; it may or may not have received it"), "{ended}");
         assert!(!ended.stderr.contains("your answer"), "{ended}");
         scene.close().await;
     }

@@ -42,6 +42,8 @@ fn attempts(scene: &Scene, request: &str) -> Vec<String> {
         "task start 'touch by-task'".to_owned(),
         "stop".to_owned(),
         "audit".to_owned(),
+        "memory list".to_owned(),
+        "memory add 'planted'".to_owned(),
     ]
     .iter()
     .map(|arguments| talaria(scene, arguments))
@@ -86,7 +88,17 @@ async fn a_sandboxed_process_is_refused_everything_whatever_it_claims(codex: Cod
     assert_eq!(still["requests"][0]["id"], request.as_str(), "nobody answered");
     let rows = audit(&scene).await;
     let refused: Vec<&Value> = rows.iter().filter(|row| row["refused"] == true).collect();
-    for action in ["requests", "sessions", "search", "start_session", "start_task", "stop", "audit"] {
+    for action in [
+        "requests",
+        "sessions",
+        "search",
+        "start_session",
+        "start_task",
+        "stop",
+        "audit",
+        "memory",
+        "change_memory",
+    ] {
         assert!(refused.iter().any(|row| row["action"] == action), "{action}: {refused:?}");
     }
     assert!(refused.iter().all(|row| row["principal"] == "model:sandboxed-command"), "{refused:?}");
@@ -216,7 +228,7 @@ async fn a_tool_call_cannot_give_a_task_the_network(codex: Codex) {
     let id = open[0]["id"].as_str().unwrap();
     assert!(ended.stdout.contains(id), "the caller learns which request it is: {ended}");
     let shown = scene.run(&["requests", "show", id]).await.exits(0);
-    assert!(shown.stdout.contains("model:m asks for a task with more than its sandbox"), "{shown}");
+    assert!(shown.stdout.contains("model:m asks for a task with more than its sandbox allows"), "{shown}");
     scene.run(&["requests", "answer", id, "decline"]).await.exits(0);
     let rows = eventually("the refusal is in the log", async || {
         Some(audit(&scene).await).filter(|rows| rows[0]["action"] == "widen_task")

@@ -66,7 +66,7 @@ async fn a_signal_to_end_leaves_and_the_turn_goes_on(codex: Codex) {
     terminal.type_keys("talk\n").await;
     terminal.wait_for("half").await;
     terminal.signal(Signal::TERM);
-    terminal.wait_for("come back with: talaria --resume ").await;
+    terminal.wait_for("return with: talaria --resume ").await;
     assert_eq!(terminal.exit_code().await, Some(143), "{}", terminal.transcript());
     assert_eq!(scene.status().await["turns"].as_array().unwrap().len(), 1, "it still runs");
     gate.open();
@@ -81,7 +81,7 @@ async fn every_line_of_a_pipe_is_a_turn_of_one_conversation(codex: Codex) {
     let ended = scene.run_with_input(&[], b"one\n\ntwo\n").await.exits(0);
     let ended = ended.prints(&["The first answer.", "The second answer."]);
     assert!(!ended.stdout.contains("> ") && !ended.stdout.contains('\u{1b}'), "{ended}");
-    assert!(ended.stderr.contains("come back with: talaria --resume "), "{ended}");
+    assert!(ended.stderr.contains("return with: talaria --resume "), "{ended}");
     let asked = scene.model.requests().last().unwrap().body["input"].to_string();
     assert!(asked.contains("one") && asked.contains("two"), "{asked}");
     scene.close().await;
@@ -92,12 +92,12 @@ async fn a_question_is_answered_by_a_command_and_never_by_a_line_of_text(codex: 
     scene.model.push(Reply::new().command("touch made"));
     scene.model.push(Reply::say("Done."));
     let ended = scene.run_with_input(&ASKING, b"do it\n/approve\n").await.exits(0);
-    ended.prints(&["Codex asks to run a command", "it waits for an answer: the line /approve", "Done."]);
+    ended.prints(&["Codex asks to run a command", "waiting for an answer: the line /approve", "Done."]);
     assert!(scene.work().join("made").exists());
 
     scene.model.push(Reply::new().command("touch forbidden"));
     let ended = scene.run_with_input(&ASKING, b"do it\nyes\n").await.exits(4);
-    let left = "the turn waits for your answer; come back with: talaria --resume ";
+    let left = "the turn waits for your answer; return with: talaria --resume ";
     assert!(ended.stderr.contains(left), "{ended}");
     assert!(!scene.work().join("forbidden").exists());
     assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "leaving declines nothing");
@@ -111,9 +111,9 @@ async fn nothing_is_approved_that_was_not_shown(codex: Codex) {
     scene.run_with_input(&ASKING, b"do it\n").await.exits(4);
     let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
     let ended = scene.run_with_input(&[], b"/approve\n").await.exits(2);
-    ended.prints(&["nothing waits for an answer here; /requests shows what waits elsewhere"]);
+    ended.prints(&["no request is open here; /requests lists those elsewhere"]);
     let ended = scene.run_with_input(&[], format!("/approve {id}\n").as_bytes()).await.exits(0);
-    ended.prints(&["Codex asks to run a command", "touch made", "now that it was shown: /approve "]);
+    ended.prints(&["Codex asks to run a command", "touch made", "answer with: /approve "]);
     assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "a first yes only shows it");
     let ended =
         scene.run_with_input(&[], format!("/approve {id}\n/approve {id}\n").as_bytes()).await.exits(0);
@@ -130,18 +130,18 @@ async fn what_is_typed_for_a_question_that_is_closed_elsewhere_is_no_message(cod
     let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
     terminal.wait_for("> ").await;
     terminal.type_keys("do it\n").await;
-    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.wait_for("[x] no, stop the turn: ").await;
     terminal.type_keys("hunter2").await;
     let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
     scene.run(&["requests", "answer", &id, "decline"]).await.exits(0);
     terminal.wait_for("the question is no longer open").await;
     terminal.wait_for("Left alone.").await;
     terminal.type_keys("\n").await;
-    terminal.wait_for("what you typed for it was thrown away").await;
+    terminal.wait_for("your draft answer was discarded").await;
     terminal.wait_for("> ").await;
     terminal.ctrl_d().await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
-    assert_eq!(scene.model.requests().len(), 2, "it began no turn");
+    assert_eq!(scene.model.requests().len(), 2, "did not start a turn");
     let kept = fs::read_to_string(scene.home().join("chat_history.jsonl")).unwrap();
     assert_eq!(kept, "\"do it\"\n");
     scene.close().await;
@@ -155,7 +155,7 @@ async fn ctrl_c_gives_up_the_line_of_a_closed_question_and_the_next_line_is_a_me
     let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
     terminal.wait_for("> ").await;
     terminal.type_keys("do it\n").await;
-    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.wait_for("[x] no, stop the turn: ").await;
     let id = scene.status().await["requests"][0]["id"].as_str().unwrap().to_owned();
     scene.run(&["requests", "answer", &id, "decline"]).await.exits(0);
     terminal.wait_for("the question is no longer open").await;
@@ -174,7 +174,7 @@ async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: C
     let scene = Scene::real(&codex).await;
     for line in ["/resume 0000-none", "/task watch codex-none"] {
         let ended = scene.run_with_input(&[], format!("{line}\ngo on\n").as_bytes()).await.exits(1);
-        ended.complains(&["cannot open this conversation", "nothing after it was read"]);
+        ended.complains(&["cannot open this conversation", "the rest of the input was not read"]);
     }
     assert_eq!(scene.model.requests().len(), 0, "it began no conversation");
     scene.close().await;
@@ -183,9 +183,9 @@ async fn what_a_script_says_after_a_choice_that_was_refused_is_not_said(codex: C
 async fn a_line_that_is_no_text_is_refused_and_nothing_after_it_is_said(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let ended = scene.run_with_input(&[], b"caf\xe9\ngo on\n").await.exits(2);
-    ended.complains(&["the line is not valid UTF-8, and was not taken; nothing after it was read"]);
+    ended.complains(&["the line is not valid UTF-8 and was not read; the rest of the input was not read"]);
     let long = [vec![b'x'; 5 * 1024 * 1024], b"\n/stop\n".to_vec()].concat();
-    scene.run_with_input(&[], &long).await.exits(2).complains(&["the line is too long, and was not taken"]);
+    scene.run_with_input(&[], &long).await.exits(2).complains(&["the line is too long and was not read"]);
     assert_eq!(scene.model.requests().len(), 0, "no part of it was said");
     scene.close().await;
 }
@@ -195,12 +195,12 @@ async fn advice_names_what_can_be_typed_here(codex: Codex) {
     let lines = "/steer faster\n/stop\n/task show codex-none\n/deny req-none\n/resume 0000-none\n";
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(1);
     let ended = ended.complains(&[
-        "no turn runs: just type it, without /steer",
-        "no turn runs here",
+        "no turn is running: just type it, without /steer",
+        "no turn is running here",
         "see `/task list` and `/sessions`",
         "`/requests` shows what is waiting",
     ]);
-    assert!(!ended.stderr.contains("`talaria") && !ended.stderr.contains("come back with"), "{ended}");
+    assert!(!ended.stderr.contains("`talaria") && !ended.stderr.contains("return with"), "{ended}");
     scene.model.push(Reply::say("Hello."));
     let ended = scene.run_with_input(&[], b"hello\n/export /nowhere/at/all.md\n").await.exits(1);
     let ended = ended.complains(&["cannot write /nowhere/at/all.md: ", "name another file: /export FILE"]);
@@ -236,12 +236,12 @@ async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
     scene.model.push(Reply::new().text("Working").gate(&gate).text(" on it."));
     scene.model.push(Reply::say("Steered."));
     let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
-    terminal.wait_for("/help says what can be typed").await;
+    terminal.wait_for("/help lists commands").await;
     terminal.wait_for("> ").await;
     terminal.type_keys("do it\n").await;
-    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.wait_for("[x] no, stop the turn: ").await;
     terminal.type_keys("perhaps\n").await;
-    terminal.wait_for("\nthat is none of the answers; nothing was decided\n[y] yes, once").await;
+    terminal.wait_for("\nthat is not one of the answers; nothing was decided\n[y] yes, once").await;
     terminal.type_keys("y\n").await;
     terminal.wait_for("accepted by you").await;
     scene.model.wait_for_requests(2).await;
@@ -252,7 +252,7 @@ async fn at_a_terminal_lines_talk_answer_and_steer(codex: Codex) {
     terminal.wait_for("> ").await;
     assert!(scene.work().join("made").exists());
     terminal.ctrl_d().await;
-    terminal.wait_for("come back with: talaria --resume ").await;
+    terminal.wait_for("return with: talaria --resume ").await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
     let kept = fs::read_to_string(scene.home().join("chat_history.jsonl")).unwrap();
     assert_eq!(kept, "\"do it\"\n\"leave the tests alone\"\n", "an answer is not kept");
@@ -266,7 +266,7 @@ async fn commands_say_what_the_program_says(codex: Codex) {
                  /export out.md\n/help\n/theme mono\n/new\n/usage\n/quit\nnever\n";
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
     ended.prints(&[
-        "conversation  none yet; what you say next begins one",
+        "conversation  none yet; your next message starts one",
         "permissions   sandbox ",
         "open one with: /resume ID",
         "conversation  hello\n",
@@ -277,13 +277,13 @@ async fn commands_say_what_the_program_says(codex: Codex) {
         "no tasks; `/task start",
         "Usage: /task",
         "user      [hello]",
-        "nothing waits for an answer",
+        "no open requests",
         "Runtimes of this build:",
         "wrote ",
         "/codex-runtime",
-        "theme mono, also the next time",
+        "theme mono, also next time",
         "a new conversation",
-        "nothing was spent here yet",
+        "no tokens were used here yet",
     ]);
     assert!(fs::read_to_string(scene.work().join("out.md")).unwrap().contains("Hello."));
     assert!(fs::read_to_string(scene.home().join("config.toml")).unwrap().contains("theme = \"mono\""));
@@ -300,7 +300,7 @@ async fn a_model_is_chosen_for_the_next_turn_and_confirmed(codex: Codex) {
         "Model, from the next turn:",
         "gpt-5.5 (current)",
         "/model gpt-",
-        "gpt-5.4 is asked for from the next turn",
+        "gpt-5.4 is requested from the next turn on",
         "high (chosen)",
     ]);
     let requests = scene.model.requests();
@@ -419,7 +419,7 @@ async fn ctrl_c_stops_the_turn_and_twice_leaves(codex: Codex) {
     terminal.ctrl_c().await;
     terminal.wait_for("Ctrl-C again leaves").await;
     terminal.ctrl_c().await;
-    terminal.wait_for("come back with: talaria --resume ").await;
+    terminal.wait_for("return with: talaria --resume ").await;
     // The last turn ended by itself: leaving is no failure of it.
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
     gate.open();
@@ -437,7 +437,7 @@ async fn an_engine_that_a_person_stopped_is_told_and_started_by_the_next_line() 
     terminal.wait_for("One.").await;
     terminal.wait_for("> ").await;
     scene.run(&["stop"]).await.exits(0);
-    terminal.wait_for("the engine was stopped; what you send or ask next starts it again").await;
+    terminal.wait_for("the engine was stopped; your next message or command starts it again").await;
     assert_eq!(scene.engine_pid().await, None);
     terminal.type_keys("second\n").await;
     terminal.wait_for("Two.").await;
@@ -454,7 +454,7 @@ async fn the_end_of_a_task_is_told_at_a_terminal() {
     let mut terminal = scene.terminal(&["--plain"]);
     terminal.wait_for("> ").await;
     terminal.type_keys("/task start look for it\n").await;
-    terminal.wait_for(" completed (look for it)\nlook at it: /task show codex-").await;
+    terminal.wait_for(" completed (look for it)\nsee /task show codex-").await;
     terminal.wait_for("> ").await;
     terminal.ctrl_d().await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
@@ -500,7 +500,7 @@ async fn what_is_wrong_is_told_before_anything_begins() {
         "{ended}"
     );
     let ended = scene.run(&["--last"]).await.exits(2);
-    assert!(ended.stderr.contains("there is no conversation to go on with"), "{ended}");
+    assert!(ended.stderr.contains("there is no conversation to resume"), "{ended}");
     scene.run(&["--cwd", "/nowhere/at/all"]).await.exits(2);
     let ended = scene.run_with_input(&[], b"/modle x\n").await.exits(2);
     assert!(ended.stdout.contains("did you mean /model?"), "{ended}");

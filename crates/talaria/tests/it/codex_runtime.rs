@@ -84,7 +84,7 @@ async fn only_tools_that_codex_offers_the_model_are_named(codex: Codex) {
 async fn a_codex_without_a_login_is_told(codex: Codex) {
     let scene = Scene::without_login(&codex).await;
     let shown = scene.run(&["codex-runtime"]).await.exits(0);
-    shown.prints(&["login      nobody is logged in\n", "-> run `"]);
+    shown.prints(&["login      not logged in\n", "-> run `"]);
     scene.close().await;
 }
 

@@ -36,7 +36,7 @@ async fn set_and_unset_change_one_key_and_keep_everything_else() {
         .run(&["config", "set", "codex.sandbox", "read-only"])
         .await
         .exits(0)
-        .complains(&["has that value already"]);
+        .complains(&["already has that value"]);
     scene.run(&["config", "unset", "codex.sandbox"]).await.exits(0);
     assert_eq!(text(&scene), begin.replace("default=\"m\"", "default=\"gpt-5.5\""));
     assert_eq!(fs::metadata(file(&scene)).unwrap().permissions().mode() & 0o777, 0o640);
@@ -156,7 +156,7 @@ async fn a_key_that_others_need_and_a_whole_section_are_refused_and_nothing_is_w
     scene.configure("[mcp_servers.a]\ncommand = \"x\"\ntimeout = 5\n");
     let before = fs::read_to_string(file(&scene)).unwrap();
     let ended = scene.run(&["config", "unset", "mcp_servers.a.command"]).await.exits(2);
-    assert!(ended.stderr.contains("nothing was changed") && ended.stderr.contains("hint: "), "{ended}");
+    assert!(ended.stderr.contains("the file is unchanged") && ended.stderr.contains("hint: "), "{ended}");
     let ended = scene.run(&["config", "set", "mcp_servers.a", "x"]).await.exits(2);
     assert!(ended.stderr.contains("for example mcp_servers.a.command"), "{ended}");
     assert_eq!(fs::read_to_string(file(&scene)).unwrap(), before);
@@ -249,12 +249,12 @@ async fn an_edit_counts_only_when_it_is_valid() {
     edit(&mut scene, "rm \"$2\"")
         .await
         .exits(1)
-        .complains(&["was not changed", "the copy that was to be edited is gone"]);
+        .complains(&["was not changed", "the copy to be edited no longer exists"]);
     assert_eq!(text(&scene), before);
     assert!(!names(&scene.work()).iter().any(|name| name.starts_with("talaria-config-")));
 
     let bad = edit(&mut scene, "echo 'sandbox = \"none\"' >> \"$2\"").await.exits(1);
-    let bad = bad.complains(&["error: codex.sandbox: \"none\" is not known", "what was edited is not valid"]);
+    let bad = bad.complains(&["error: codex.sandbox: \"none\" is not known", "the edited text is not valid"]);
     assert_eq!(text(&scene), before);
     let kept = bad.stderr.split("is kept in ").nth(1).unwrap().trim();
     assert!(fs::read_to_string(kept).unwrap().ends_with("sandbox = \"none\"\n"));
@@ -266,7 +266,7 @@ async fn an_edit_counts_only_when_it_is_valid() {
     );
     let meanwhile =
         edit(&mut scene, "echo '# mine' >> \"$2\"; echo '# theirs' >> \"$TALARIA_HOME/config.toml\"").await;
-    meanwhile.exits(1).complains(&["somebody else changed it while you edited", "is kept in "]);
+    meanwhile.exits(1).complains(&["it was changed elsewhere while you edited", "is kept in "]);
     assert_eq!(text(&scene), format!("{before}# theirs\n"));
     scene.set("VISUAL", "false");
     scene.run(&["config", "edit"]).await.exits(1).complains(&["cannot edit with false"]);

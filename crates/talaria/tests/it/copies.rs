@@ -86,14 +86,14 @@ async fn a_copy_of_a_home_in_use_touches_nothing_of_the_original(codex: Codex) {
             at(&scene, &home, &["doctor"]).await.prints(&["warning  copy "]);
         }
         let listed = at(&scene, &home, &["requests", "list"]).await.exits(0);
-        listed.complains(&[&format!("note: {words}")]).prints(&["nothing waits for an answer"]);
+        listed.complains(&[&format!("note: {words}")]).prints(&["no open requests"]);
         let shown = at(&scene, &home, &["task", "show", &task, "--json"]).await.exits(0).json().remove(0);
         assert_eq!(shown["status"], "lost", "{shown}");
         let said = shown.to_string();
-        assert!(said.contains("which goes on with this turn"), "{said}");
+        assert!(said.contains("which continues this turn"), "{said}");
         let sent = at(&scene, &home, &["task", "send", &task, "go on"]).await.exits(1);
         sent.complains(&["may be working on this conversation", "TALARIA_HOME="]);
-        at(&scene, &home, &["task", "notify"]).await.exits(0).prints(&["nothing is owed to anybody"]);
+        at(&scene, &home, &["task", "notify"]).await.exits(0).prints(&["no pending notifications"]);
         at(&scene, &home, &["status"]).await.exits(0).prints(&["note      ", &words]);
         at(&scene, &home, &["stop"]).await.exits(0);
         // The second engine of the copy knows what it is, and does not say it with every command.

@@ -106,7 +106,7 @@ async fn nobody_logged_in_is_a_problem(codex: Codex) {
     let scene = Scene::without_login(&codex).await;
     let ended = scene.run(&["doctor"]).await.exits(1);
     ended.prints(&[
-        "problem  login         nobody is logged in\n",
+        "problem  login         not logged in\n",
         &format!("-> run `{} login`\n", codex.native.display()),
         "ok       sandbox ",
         "Solve the problems above: turns may not run, or not as you configured them.",

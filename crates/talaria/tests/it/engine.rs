@@ -49,7 +49,7 @@ async fn the_first_command_starts_the_engine_and_stop_ends_it() {
     let scene = Scene::empty().await;
     scene.run(&["sessions", "list"]).await.exits(0).prints(&["no conversations; "]);
     let pid = scene.engine_pid().await.unwrap();
-    scene.run(&["requests", "list"]).await.exits(0).prints(&["nothing waits for an answer"]);
+    scene.run(&["requests", "list"]).await.exits(0).prints(&["no open requests"]);
     assert_eq!(scene.engine_pid().await, Some(pid), "one engine serves all");
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(socket(&scene)), mode(scene.home().join("run"))), (0o600, 0o700));

@@ -31,9 +31,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria --resume", "opens the chat; its tests do"),
     ("talaria --model", "opens the chat; its tests do"),
     ("talaria --plain", "opens the chat; its tests do"),
-    ("talaria exec --attach", "needs a turn that runs"),
-    ("talaria task steer", "needs a turn that runs"),
-    ("talaria task interrupt", "needs a turn that runs"),
+    ("talaria exec --attach", "needs a running turn"),
+    ("talaria task steer", "needs a running turn"),
+    ("talaria task interrupt", "needs a running turn"),
     ("talaria import", "its own tests run it on databases of other programs"),
 ];
 
@@ -192,6 +192,7 @@ each_page!(
     the_commands_about_the_chat_run: "docs/guide/chat.md",
     the_commands_about_tasks_run: "docs/guide/tasks.md",
     the_commands_about_approvals_run: "docs/guide/approvals-and-rules.md",
+    the_commands_about_the_memory_run: "docs/guide/memory.md",
     the_commands_about_mcp_run: "docs/guide/mcp.md",
     the_commands_about_notifications_run: "docs/guide/notifications.md",
     the_commands_about_configuration_run: "docs/guide/configuration.md",

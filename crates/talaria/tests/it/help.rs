@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 47] = [
+    let texts: [(&[&str], ExpectFile); 50] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -32,6 +32,9 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "search", "--help"], expect_file!["help/sessions-search.txt"]),
         (&["sessions", "export", "--help"], expect_file!["help/sessions-export.txt"]),
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
+        (&["memory", "--help"], expect_file!["help/memory.txt"]),
+        (&["memory", "list", "--help"], expect_file!["help/memory-list.txt"]),
+        (&["memory", "add", "--help"], expect_file!["help/memory-add.txt"]),
         (&["migrate", "--help"], expect_file!["help/migrate.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),

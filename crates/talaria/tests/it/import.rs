@@ -54,7 +54,7 @@ async fn old_tasks_are_taken_over_once_and_none_of_them_runs() {
     let file = scene.work().join("codex_bridge.db");
     write(&file, 300).await;
     let imported = scene.run(&["import", "codex-bridge", "codex_bridge.db"]).await.exits(0);
-    imported.prints(&["300 tasks taken over", "75 of them had not ended", "talaria task list"]);
+    imported.prints(&["300 tasks imported", "75 of them had not ended", "talaria task list"]);
     let again = scene.run(&["import", "codex-bridge", file.to_str().unwrap(), "--json"]).await.exits(0);
     assert_eq!(again.json()[0]["tasks"], 0);
     assert_eq!(again.json()[0]["known"], 300);
@@ -102,7 +102,7 @@ async fn what_is_no_such_database_is_refused() {
     for (path, words) in [
         ("nowhere.db", "error: cannot read nowhere.db"),
         (".", "cause: it is not a file"),
-        ("text", "error: cannot take these tasks over"),
+        ("text", "error: cannot import these tasks"),
     ] {
         let ended = scene.run(&["import", "codex-bridge", path]).await;
         assert_ne!(ended.code, Some(0), "{path}: {ended}");

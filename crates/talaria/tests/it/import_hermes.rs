@@ -87,7 +87,7 @@ async fn everything_comes_is_read_and_goes_again() {
     let preview = scene.run(&["import", "hermes", "--dry-run"]).await.exits(0);
     assert!(files(&scene.home()).is_empty(), "a preview makes nothing");
     let preview =
-        preview.prints(&["nothing was changed", "model.default = \"gpt-5.2\"", "4 new; 16 messages came"]);
+        preview.prints(&["nothing was changed", "model.default = \"gpt-5.2\"", "4 new; 16 new messages"]);
 
     let imported = scene.run(&["import", "hermes"]).await.exits(0);
     let imported = imported.prints(&[
@@ -96,7 +96,7 @@ async fn everything_comes_is_read_and_goes_again() {
         "${DB_PASSWORD}",
         "memories",
         "this version does not use them yet",
-        "4 new; 16 messages came",
+        "4 new; 16 new messages",
         "OPENAI_API_KEY",
         "auth.json: openai-codex",
         "model.api_key: it is a secret",
@@ -120,16 +120,10 @@ async fn everything_comes_is_read_and_goes_again() {
     let id = named("Files of the site");
     scene.run(&["sessions", "search", "größer"]).await.exits(0).prints(&[id]);
     let shown = scene.run(&["sessions", "show", id]).await.exits(0);
-    shown.prints(&[
-        "hermes 20251009_085320_a1b2c3",
-        "gpt-5.2",
-        "terminal {",
-        "README.md",
-        "can only be read",
-    ]);
+    shown.prints(&["hermes 20251009_085320_a1b2c3", "gpt-5.2", "terminal {", "README.md", "it is read-only"]);
     let child =
         scene.run(&["sessions", "show", named("[summary] the site has two files; go on")]).await.exits(0);
-    child.prints(&[&format!("went on from {id}")]);
+    child.prints(&[&format!("continued from {id}")]);
     let exported = scene.run(&["sessions", "export", id]).await.exits(0);
     exported.prints(&["### Hermes", "Two: README.md and src.", "From: `hermes"]);
 
@@ -166,7 +160,7 @@ async fn only_settings_that_were_reverted_are_counted() {
     scene.run(&["config", "set", "model.effort", "low"]).await.exits(0);
     scene.run(&["config", "unset", "model.default"]).await.exits(0);
     let undone = scene.run(&["import", "hermes", "--undo"]).await.exits(0);
-    undone.prints(&["  2 settings\n", "stays, because you changed it: model.effort"]);
+    undone.prints(&["  2 settings\n", "kept, because you changed it: model.effort"]);
     let left = fs::read_to_string(scene.home().join("config.toml")).unwrap();
     assert_eq!(left.trim(), "[model]\neffort = \"low\"");
     scene.close().await;
@@ -212,7 +206,7 @@ async fn bad_input_is_told_and_changes_nothing() {
     fs::write(theirs.join("config.yaml"), CONFIG).unwrap();
     fs::write(theirs.join("state.db"), "this is no database").unwrap();
     let half = scene.run(&["import", "hermes"]).await.exits(1);
-    half.prints(&["model.default", "not taken over: ", "is no database of Hermes", "hint: "]);
+    half.prints(&["model.default", "not imported: ", "is no database of Hermes", "hint: "]);
     fs::remove_file(theirs.join("state.db")).unwrap();
     change(&theirs.join("state.db"), STATE).await;
     scene.run(&["import", "hermes"]).await.exits(0).prints(&["4 new"]);

@@ -30,7 +30,11 @@ async fn the_longest_prompt_is_taken_and_a_longer_one_is_not(codex: Codex) {
     assert!(scene.model.requests()[0].prompt() == longest, "the prompt came whole");
     for longer in [format!("{longest}x"), "ä".repeat(5 * LONGEST)] {
         let ended = scene.run_with_input(&["exec", "-"], longer.as_bytes()).await.exits(2);
-        ended.complains(&["error: the prompt is too long: ", "cause: Codex takes at most 1048576", "hint: "]);
+        ended.complains(&[
+            "error: the prompt is too long: ",
+            "cause: Codex accepts at most 1048576",
+            "hint: ",
+        ]);
     }
     assert_eq!(scene.model.requests().len(), 1);
     scene.close().await;
@@ -73,7 +77,7 @@ async fn a_pipe_that_stays_silent_does_not_hold_the_turn_up() {
     let ended = child.wait_with_output().await.unwrap();
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "begun\n");
     let told = String::from_utf8(ended.stderr).unwrap();
-    assert!(told.contains("nothing came on standard input for 3 seconds"), "{told}");
+    assert!(told.contains("no data on standard input for 3 seconds"), "{told}");
     scene.close().await;
 }
 

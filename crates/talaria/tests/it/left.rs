@@ -66,7 +66,7 @@ async fn stop_without_an_engine_ends_codex_and_the_commands_of_its_turns(codex: 
     assert!(left.iter().any(|it| it["command"] == format!("sleep {word}")), "{status}");
     let page = scene.run(&["status"]).await.exits(0);
     page.prints(&[
-        "no engine is running; what the last one left still runs: 1 Codex process and ",
+        "no engine is running; still running from the last one: 1 Codex process and ",
         &format!("process {host}: "),
         "`talaria stop` ends it",
     ]);
@@ -75,7 +75,7 @@ async fn stop_without_an_engine_ends_codex_and_the_commands_of_its_turns(codex: 
         .await
         .prints(&["warning  left over     running without an engine: 1 Codex process and "]);
     let kept = scene.run(&["stop", "--keep-turns"]).await.exits(0);
-    kept.prints(&["what the last one left still runs: 1 Codex process and ", "resumes it"]);
+    kept.prints(&["still running from the last one: 1 Codex process and ", "resumes it"]);
     assert!(is_alive(host) && runs(word), "they were only named");
 
     let ended = scene.run(&["stop"]).await.exits(0);
@@ -120,14 +120,14 @@ async fn a_command_whose_engine_was_stopped_starts_no_other(codex: Codex) {
     scene.model.push(Reply::new().text("half").gate(&gate).text(" and whole"));
     let running = scene.start(&["exec", "--json", "go"]);
     gate.reached().await;
-    scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn goes on without it"]);
+    scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn continues without it"]);
     let ended = running.end().await.exits(4);
     let events = ended.events();
     assert_eq!(events.last().unwrap()["outcome"], "lost", "nobody interrupted it: {ended}");
     ended.complains(&[
         "the engine was stopped before the turn was seen to end",
         "this command does not start it again",
-        "what became of the turn: talaria exec --attach ",
+        "see what happened to the turn: talaria exec --attach ",
     ]);
     assert!(scene.status().await["engine"].is_null(), "nobody asked for another engine");
     scene.run(&["stop"]).await.exits(0).prints(&["ended 1 Codex process"]);

@@ -27,6 +27,7 @@ mod import_hermes;
 mod input;
 mod left;
 mod mcp;
+mod memory;
 mod migrate;
 mod options;
 mod outliving;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
-use talaria_scripted::{Gate, Reply};
+use talaria_scripted::{Gate, ModelUsage, Reply};
 use talaria_testkit::Codex;
 use talaria_testkit::app_server::copy_program;
 use tokio::process::Command;
@@ -16,7 +16,8 @@ use crate::scene::{Scene, both_versions, names};
 use crate::survival::lane::{LOOK, is_alive};
 
 both_versions!(
-    an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes;
+    an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes,
+    tokens_that_codex_reported_to_no_engine_are_unknown_and_not_those_of_the_next_turn;
     newest:
     upgrading_while_a_turn_runs_loses_nothing,
     of_two_people_who_answer_one_wins_and_the_other_is_told_who,
@@ -50,6 +51,47 @@ async fn kill_engine(scene: &Scene) {
 async fn turns(scene: &Scene, session: &str) -> Vec<Value> {
     let shown = scene.run(&["sessions", "show", session, "--json"]).await.exits(0);
     shown.json()[0]["turns"].as_array().unwrap().clone()
+}
+
+/// Waits until Codex has written the end of a turn into the file of its thread.
+async fn wait_until_codex_ended_the_turn(scene: &Scene) {
+    fn has_end(dir: &Path) -> bool {
+        let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| match path.is_dir() {
+            true => has_end(&path),
+            false => fs::read_to_string(&path).is_ok_and(|text| text.contains("\"task_complete\"")),
+        })
+    }
+    while !has_end(&scene.codex_home.path().join("sessions")) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn tokens_that_codex_reported_to_no_engine_are_unknown_and_not_those_of_the_next_turn(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let (gate, usage) = (Gate::new(), ModelUsage { input: 900, cached: 0, output: 40, reasoning: 0 });
+    scene.model.push(Reply::new().text("half ").gate(&gate).text("and whole").usage(usage));
+    scene.model.push(Reply::say("Again.").usage(usage));
+    let mut running = scene.start(&["exec", "--json", "go"]);
+    running.wait_for("half").await;
+    let session = scene.status().await["turns"][0]["session"].as_str().unwrap().to_owned();
+    // Without it, the command would start the next engine at once.
+    kill_process(running.pid(), Signal::KILL).unwrap();
+    kill_engine(&scene).await;
+    gate.open();
+    wait_until_codex_ended_the_turn(&scene).await;
+    let report = loop {
+        let turns = turns(&scene, &session).await;
+        if !turns[0]["settled_at"].is_null() {
+            break turns[0].clone();
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    assert_eq!(report["outcome"]["outcome"], "completed", "{report}");
+    assert_eq!(report["usage"]["partial"], true, "{report}");
+    let next = scene.run(&["exec", "--resume", &session, "more"]).await.exits(0);
+    next.complains(&["tokens: 900 in, 40 out"]);
+    scene.close().await;
 }
 
 async fn an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes(
@@ -107,8 +149,10 @@ async fn of_two_people_who_answer_one_wins_and_the_other_is_told_who(codex: Code
         (Some(1), Some(0)) => (yes, "declined", false),
         _ => panic!("not one of them won: {yes}\n{no}"),
     };
-    second
-        .complains(&["error: the answer was not taken", &format!("was already answered: {decided} by you")]);
+    second.complains(&[
+        "error: the answer was not accepted",
+        &format!("was already answered: {decided} by you"),
+    ]);
     running.end().await.exits(0).prints(&["Done."]);
     assert_eq!(scene.work().join("note").exists(), is_made);
     scene.close().await;

@@ -9,7 +9,7 @@ use talaria_testkit::{AppServer, Terminal};
 use crate::scene::{Scene, of_type};
 
 /// The end of the line that waits for a choice.
-const CHOICES: &str = "[x] no, and stop the turn: ";
+const CHOICES: &str = "[x] no, stop the turn: ";
 
 fn request(id: u64, method: &str, more: Value) -> Value {
     let mut params =
@@ -112,9 +112,9 @@ async fn the_models_questions_are_asked_one_after_the_other() {
         (CHOICES, "2\n"),
         ("Which size?", ""),
         (CHOICES, "o\n"),
-        ("your answer (an empty line goes back): ", "XXL\n"),
+        ("your answer (empty line: back): ", "XXL\n"),
         ("Which name?", ""),
-        ("your answer (an empty line goes back): ", "Ada Lovelace\n"),
+        ("your answer (empty line: back): ", "Ada Lovelace\n"),
         ("→ accepted by you", ""),
     ];
     let (answer, _) = play(questions(json!([colour, size, name])), &dialog).await;
@@ -126,7 +126,7 @@ async fn the_models_questions_are_asked_one_after_the_other() {
 #[tokio::test]
 async fn a_question_of_the_model_can_be_left_without_an_answer() {
     let name = json!([{ "id": "name", "header": "", "question": "Which name?", "options": null }]);
-    let dialog = [("(an empty line goes back): ", "\n"), (CHOICES, "n\n"), ("→ declined by you", "")];
+    let dialog = [("(empty line: back): ", "\n"), (CHOICES, "n\n"), ("→ declined by you", "")];
     let (answer, _) = play(questions(name), &dialog).await;
     assert_eq!(answer, json!({ "answers": {} }));
 }
@@ -141,9 +141,9 @@ fn secret() -> Value {
 #[tokio::test]
 async fn a_secret_is_typed_unseen_and_what_comes_after_it_is_seen() {
     let dialog = [
-        ("your answer, which is not shown (an empty line goes back): ", " hunter2 \n"),
+        ("your answer, not shown (empty line: back): ", " hunter2 \n"),
         ("Which name?", ""),
-        ("(an empty line goes back): ", "Ada\n"),
+        ("(empty line: back): ", "Ada\n"),
         ("Ada\n→ accepted by you", ""),
     ];
     let (answer, terminal) = play(secret(), &dialog).await;
@@ -155,7 +155,7 @@ async fn a_secret_is_typed_unseen_and_what_comes_after_it_is_seen() {
 
 /// Waits until a secret is asked for, and begins to type it.
 async fn half_typed(terminal: &mut Terminal) {
-    terminal.wait_for("your answer, which is not shown (an empty line goes back): ").await;
+    terminal.wait_for("your answer, not shown (empty line: back): ").await;
     terminal.type_keys("hunt").await;
 }
 
@@ -227,15 +227,15 @@ async fn a_form_is_filled_in_field_by_field_and_checked() {
         ("? The MCP server tiny asks you to fill in a form", ""),
         ("Name (text, required)", ""),
         (CHOICES, "y\n"),
-        ("(an empty line leaves it out): ", "old\n"),
+        ("(empty line: skip): ", "old\n"),
         ("this takes a whole number", ""),
-        ("(an empty line leaves it out): ", "37\n"),
-        ("(an empty line leaves it out): ", "2, 1\n"),
-        ("(an empty line goes back): ", "A\n"),
+        ("(empty line: skip): ", "37\n"),
+        ("(empty line: skip): ", "2, 1\n"),
+        ("(empty line: back): ", "A\n"),
         ("this takes at least 2 characters", ""),
-        ("(an empty line goes back): ", "Ada\n"),
-        ("your entry, which is not shown", "hunter2\n"),
-        ("(an empty line keeps the default): ", "\n"),
+        ("(empty line: back): ", "Ada\n"),
+        ("your entry, not shown", "hunter2\n"),
+        ("(empty line: default): ", "\n"),
         ("→ accepted by you", ""),
     ];
     let (answer, terminal) = play(form(properties, json!(["name"])), &dialog).await;
@@ -281,14 +281,19 @@ async fn permissions_are_shown_and_granted_for_as_long_as_was_said() {
 async fn always_is_the_rule_that_codex_proposed_and_the_prompt_says_which() {
     let dialog = [
         ("touch 'a b'", ""),
-        ("[a] allows, in every conversation, this exact command and whatever is added behind it", ""),
+        ("[a] allows commands that start like this, in every conversation", ""),
         (CHOICES, "a\n"),
-        ("→ accepted for good by you", ""),
+        ("→ always allowed by you", ""),
     ];
     let (answer, _) = play(command(), &dialog).await;
     let rule = json!({ "acceptWithExecpolicyAmendment": { "execpolicy_amendment": ["touch", "a b"] } });
     assert_eq!(answer, json!({ "decision": rule }));
-    let dialog = [("example.org (https)", ""), ("this host:", ""), ("example.org", ""), (CHOICES, "a\n")];
+    let dialog = [
+        ("example.org (https)", ""),
+        ("this host, in every conversation:", ""),
+        ("example.org", ""),
+        (CHOICES, "a\n"),
+    ];
     let (answer, _) = play(network(), &dialog).await;
     let rule = json!({ "network_policy_amendment": { "host": "example.org", "action": "allow" } });
     assert_eq!(answer, json!({ "decision": { "applyNetworkPolicyAmendment": rule } }));
@@ -311,7 +316,7 @@ async fn a_reason_reaches_the_model_before_the_request_is_declined() {
     let mut terminal = scene.terminal(&["exec", "go"]);
     terminal.wait_for(CHOICES).await;
     terminal.type_keys("r\n").await;
-    terminal.wait_for("why not, in a line for the model").await;
+    terminal.wait_for("tell Codex why").await;
     terminal.type_keys("use the mirror\n").await;
     terminal.wait_for("→ declined by you").await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());
@@ -380,7 +385,7 @@ async fn a_call_of_a_tool_that_nobody_has_fails_and_the_turn_goes_on() {
     let (scene, installed) = Scene::scripted(asking(send(call))).await;
     // Codex itself shows the call as a step that failed; a scripted one sends no step.
     scene.run(&["exec", "go"]).await.exits(0);
-    let content = json!([{ "type": "inputText", "text": "Talaria has no tool lookup" }]);
+    let content = json!([{ "type": "inputText", "text": "lookup: Talaria has no such tool" }]);
     assert_eq!(answer(&installed), json!({ "contentItems": content, "success": false }));
     scene.close().await;
 }

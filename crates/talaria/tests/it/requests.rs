@@ -45,12 +45,12 @@ async fn a_request_that_waits_is_answered_from_elsewhere(codex: Codex) {
     running.end().await.exits(0).prints(&["Done."]).complains(&["accepted by you"]);
     assert!(scene.work().join("note").exists());
     let late = scene.run(&["requests", "answer", &id, "decline"]).await.exits(1);
-    late.complains(&["error: the answer was not taken", "cause: "]);
+    late.complains(&["error: the answer was not accepted", "cause: "]);
     let over = scene.run(&["requests", "show", &id]).await.exits(0);
     over.prints(&[&id, ": accepted by you "]);
     let unknown = scene.run(&["requests", "show", "req-000000000000"]).await.exits(2);
     let unknown = unknown.complains(&["error: cannot show this request", "there is no request"]);
-    assert!(!unknown.stderr.contains("answer was not taken"), "{unknown}");
+    assert!(!unknown.stderr.contains("answer was not accepted"), "{unknown}");
     scene.close().await;
 }
 
@@ -73,7 +73,7 @@ async fn an_open_request_survives_its_engine_and_is_answered_after(codex: Codex)
     ask(&scene);
     let running = scene.start(&[&ASKING[..], &["--approve", "wait"]].concat());
     let id = open_request(&scene).await;
-    scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn goes on without it"]);
+    scene.run(&["stop", "--keep-turns"]).await.exits(0).prints(&["1 turn continues without it"]);
     scene.run(&["requests", "answer", &id, "accept"]).await.exits(0);
     running.end().await.exits(0).prints(&["Done."]);
     assert!(scene.work().join("note").exists());

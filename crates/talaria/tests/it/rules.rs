@@ -56,7 +56,7 @@ async fn what_the_mode_accepted_is_not_said_to_be_an_answer_that_was_refused(cod
     scene.model.push(Reply::say("done"));
     let ended = scene.run(&["exec", "--mode", "unrestricted", "go"]).await.exits(0);
     assert!(scene.work().join("made-3").exists());
-    for words in ["not taken", "could not be answered", "already"] {
+    for words in ["not accepted", "could not be answered", "already"] {
         assert!(!ended.stdout.contains(words) && !ended.stderr.contains(words), "{words}: {ended}");
     }
     scene.close().await;

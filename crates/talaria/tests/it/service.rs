@@ -31,10 +31,10 @@ async fn a_service_is_installed_shown_and_removed() {
     let preview = scene.run(&["service", "install", "--dry-run", "--force"]).await.exits(0);
     preview.prints(&["Would write "]);
     let refused = scene.run(&["service", "uninstall"]).await.exits(1);
-    refused.complains(&["was changed by hand", "hint: keep a copy, then say --force"]);
+    refused.complains(&["was changed by hand", "hint: keep a copy, then use --force"]);
     scene.run(&["service", "uninstall", "--force"]).await.exits(0).prints(&["Removed "]);
     assert!(!file.exists());
-    scene.run(&["service", "uninstall"]).await.exits(0).prints(&["is not there"]);
+    scene.run(&["service", "uninstall"]).await.exits(0).prints(&["does not exist"]);
     assert_eq!(scene.engine_pid().await, None, "no engine is started");
     scene.close().await;
 }
@@ -51,7 +51,7 @@ async fn now_runs_the_service_manager_and_tells_when_it_fails() {
     scene.run(&["service", "install", "--now"]).await.exits(0).prints(&["Done:"]);
     assert_eq!(fs::read_to_string(&told).unwrap(), "--user daemon-reload\n--user enable --now talaria\n");
     let ended = scene.run(&["service", "uninstall", "--now"]).await.exits(1);
-    ended.complains(&["`systemctl --user disable --now talaria` did not work", "exit status: 1"]);
+    ended.complains(&["`systemctl --user disable --now talaria` failed", "exit status: 1"]);
     scene.run(&["service", "uninstall"]).await.exits(0).prints(&["Removed "]);
     scene.close().await;
 }

@@ -116,25 +116,25 @@ async fn what_is_pruned_is_shown_first(codex: Codex) {
         scene.run(&["exec", "--quiet", "hello"]).await.exits(0);
     }
     let preview = scene.run(&["sessions", "prune", "--keep", "1"]).await.exits(0);
-    preview.prints(&["2 conversations", "would go", "say it again with --yes"]);
+    preview.prints(&["2 conversations", "would be deleted", "run it again with --yes"]);
     assert_eq!(scene.run(&["sessions", "list", "--json"]).await.json().len(), 3);
     let mut terminal = scene.terminal(&["sessions", "prune", "--keep", "1"]);
-    terminal.wait_for("Throw them away for good? [y/N]").await;
+    terminal.wait_for("Delete them permanently? [y/N]").await;
     terminal.type_keys("\n").await;
-    terminal.wait_for("nothing was thrown away").await;
+    terminal.wait_for("nothing was deleted").await;
     assert_eq!(terminal.exit_code().await, Some(0));
     let mut terminal = scene.terminal(&["sessions", "prune", "--keep", "1"]);
-    terminal.wait_for("Throw them away for good? [y/N]").await;
+    terminal.wait_for("Delete them permanently? [y/N]").await;
     terminal.type_keys("y\n").await;
     terminal.wait_for("2 conversations").await;
-    terminal.wait_for("are gone").await;
+    terminal.wait_for("were deleted").await;
     assert_eq!(terminal.exit_code().await, Some(0));
     assert_eq!(scene.run(&["sessions", "list", "--json"]).await.json().len(), 1);
     scene
         .run(&["sessions", "prune", "--keep", "1", "--yes"])
         .await
         .exits(0)
-        .prints(&["nothing is old enough"]);
+        .prints(&["no conversation is selected"]);
     scene.close().await;
 }
 

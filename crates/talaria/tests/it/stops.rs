@@ -145,7 +145,7 @@ async fn the_time_limit_ends_a_turn_that_stalls(codex: Codex) {
     scene.model.push(Reply::new().stall());
     let ended = scene.run(&["exec", "--timeout", "1s", "talk"]).await.exits(5);
     assert_eq!(ended.stdout, "", "nothing that looks like an answer");
-    ended.complains(&["error: the turn ran out of time and was stopped", "hint: give it longer: --timeout"]);
+    ended.complains(&["error: the turn timed out and was stopped", "hint: allow more time with --timeout"]);
     scene.close().await;
 }
 
@@ -164,7 +164,7 @@ async fn a_terminal_that_is_closed_does_not_stop_the_turn(codex: Codex) {
     gate.open();
     scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
     let ended = scene.run(&["exec", "--attach", session]).await.exits(0);
-    ended.prints(&["half\nand whole"]).complains(&["no turn runs on"]);
+    ended.prints(&["half\nand whole"]).complains(&["no turn is running in"]);
     scene.close().await;
 }
 
@@ -218,7 +218,7 @@ async fn a_signal_to_end_leaves_although_nobody_reads_the_output() {
     running.wait_held_up().await;
     kill_process(running.pid(), Signal::TERM).unwrap();
     let ended = running.end_unread().await.exits(143);
-    ended.complains(&["error: left before it ended", "`talaria status` shows what still runs"]);
+    ended.complains(&["error: left before it ended", "`talaria status` shows what is still running"]);
     scene.close().await;
 }
 
@@ -255,7 +255,10 @@ async fn a_signal_before_the_engine_has_confirmed_the_turn_does_not_say_whether_
     let outcome = ended.json().pop().unwrap();
     assert_eq!((&outcome["outcome"], &outcome["exit"]), (&"lost".into(), &143.into()), "{outcome}");
     assert_eq!((&outcome["message"], &outcome["session"]), (&"ended by SIGTERM".into(), &Value::Null));
-    ended.complains(&["error: ended by SIGTERM", "hint: `talaria status` shows what runs in the engine"]);
+    ended.complains(&[
+        "error: ended by SIGTERM",
+        "hint: `talaria status` shows what is running in the engine",
+    ]);
     drop(held);
     scene.close().await;
 }

@@ -2,9 +2,11 @@
 //! turn, and what is left is audited against what Codex and its model know.
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
-//! happen; `words` does the same to what is said to a turn that runs, or waits for it. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
+//! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
+//! Talaria's own tools. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
 
 mod audit;
+mod calls;
 mod database;
 mod escrow;
 mod fault;

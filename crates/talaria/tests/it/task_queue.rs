@@ -64,12 +64,12 @@ async fn whoever_was_named_is_told_once(codex: Codex) {
         (shown(&scene, &id).await["notices"][0]["state"] == "sent").then_some(())
     })
     .await;
-    scene.run(&["task", "notify"]).await.exits(0).prints(&["nothing is owed to anybody"]);
+    scene.run(&["task", "notify"]).await.exits(0).prints(&["no pending notifications"]);
     scene.run(&["task", "show", &id]).await.exits(0).prints(&["Notifications:", "sent"]);
     let text = std::fs::read_to_string(&told).unwrap();
     assert_eq!(text.matches("All is well.").count(), 1, "{text}");
     let again = scene.run(&["task", "notify", "--dry-run"]).await.exits(0);
-    again.prints(&["nothing is owed to anybody"]);
+    again.prints(&["no pending notifications"]);
     scene.close().await;
 }
 

@@ -39,7 +39,7 @@ async fn a_watcher_who_leaves_does_not_stop_the_task(codex: Codex) {
     let mut terminal = scene.terminal(&["task", "watch", &id]);
     terminal.wait_for("half").await;
     terminal.ctrl_c().await;
-    terminal.wait_for("you left; the task goes on").await;
+    terminal.wait_for("you left; the task continues").await;
     terminal.wait_for(&format!("talaria task interrupt {id}")).await;
     assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
     assert_eq!(shown(&scene, &id).await["status"], "working");
@@ -76,7 +76,7 @@ async fn a_waiting_command_may_leave_and_the_task_goes_on(codex: Codex) {
     let signals = [
         (Signal::TERM, 143, "SIGTERM ended this command; the task continues"),
         (Signal::HUP, 129, "SIGHUP ended this command; the task continues"),
-        (Signal::INT, 4, "you left; the task goes on"),
+        (Signal::INT, 4, "you left; the task continues"),
     ];
     for (signal, code, words) in signals {
         let gate = Gate::new();

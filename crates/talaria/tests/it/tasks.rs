@@ -183,7 +183,7 @@ async fn a_further_turn_waits_for_the_one_that_runs(codex: Codex) {
     gate.open();
     let ended = waiting.end().await.exits(0);
     assert_eq!(ended.stdout, "Third.\n", "the answer to what was asked, and no other: {ended}");
-    ended.complains(&["it waits until the turn that runs has ended"]);
+    ended.complains(&["it is queued until the running turn has ended"]);
     let prompts: Vec<String> =
         scene.model.requests().iter().map(|request| request.prompt().to_owned()).collect();
     assert_eq!(prompts, ["one", "two", "three"]);
@@ -219,6 +219,6 @@ async fn the_end_of_a_task_is_an_exit_code(codex: Codex) {
 
     scene.model.push(Reply::new().stall());
     let late = scene.run(&["task", "start", "--wait", "--deadline", "1s", "go"]).await.exits(5);
-    late.complains(&["ran out of time", "--deadline"]);
+    late.complains(&["timed out", "--deadline"]);
     scene.close().await;
 }

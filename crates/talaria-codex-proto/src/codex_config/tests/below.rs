@@ -41,7 +41,7 @@ fn a_key_below_that_is_meant_for_the_entry_makes_it_the_users() {
     for key in ["enabled = false", "env.A = '1'", "\"startup_timeout_sec\" = 5"] {
         let text = format!("{}{key}\n", first.text);
         let removed = remove(&text, &first.added).unwrap();
-        assert_eq!(removed.left, [changed(Place::Server("s".to_owned()))], "{key}");
+        assert_eq!(removed.left, [changed(EntryPlace::Server("s".to_owned()))], "{key}");
         assert_eq!(
             (removed.text, removed.freed),
             (format!("[mcp_servers.s]\ncommand = \"x\"\n{key}\n"), vec![])
@@ -54,7 +54,7 @@ fn a_key_below_that_stands_above_already_stays_where_it_is() {
     let first = planned("model = \"m\"\n", &servers(&[("s", "x")]), None);
     let text = format!("{}model = \"n\"\n", first.text);
     let removed = remove(&text, &first.added).unwrap();
-    assert_eq!((removed.left, removed.freed), (vec![changed(Place::Server("s".to_owned()))], vec![]));
+    assert_eq!((removed.left, removed.freed), (vec![changed(EntryPlace::Server("s".to_owned()))], vec![]));
     check("", &removed.text).unwrap();
     assert!(removed.text.ends_with("[mcp_servers.s]\ncommand = \"x\"\nmodel = \"n\"\n"));
 }
@@ -64,6 +64,6 @@ fn an_entry_that_was_changed_besides_keeps_the_key_below() {
     let first = planned("", &servers(&[("s", "x")]), None);
     let text = format!("{}effort = \"high\"\n", first.text.replace("\"x\"", "\"mine\""));
     let removed = remove(&text, &first.added).unwrap();
-    assert_eq!((removed.left, removed.freed), (vec![changed(Place::Server("s".to_owned()))], vec![]));
+    assert_eq!((removed.left, removed.freed), (vec![changed(EntryPlace::Server("s".to_owned()))], vec![]));
     assert_eq!(removed.text, "[mcp_servers.s]\ncommand = \"mine\"\neffort = \"high\"\n");
 }

@@ -181,17 +181,17 @@ fn plain(item: &Item) -> serde_json::Value {
 /// Adds to the values of the user's text what was written, the way a program would that knows nothing of text.
 fn expected(users: &str, additions: &Additions, planned: &Planned) -> serde_json::Value {
     let mut all = values(users);
-    let written = |place: &Place| planned.added.places().any(|one| one == place);
+    let written = |place: &EntryPlace| planned.added.places().any(|one| one == place);
     for (name, server) in additions.servers.iter().rev() {
-        if written(&Place::Server(name.clone())) {
+        if written(&EntryPlace::Server(name.clone())) {
             all["mcp_servers"][name] = serde_json::to_value(server).unwrap();
         }
     }
-    for name in additions.plugins.iter().filter(|name| written(&Place::Plugin((*name).clone()))) {
+    for name in additions.plugins.iter().filter(|name| written(&EntryPlace::Plugin((*name).clone()))) {
         all["plugins"][name] = serde_json::json!({ "enabled": true });
     }
     if let Some(profile) =
-        additions.default_permissions.as_ref().filter(|_| written(&Place::DefaultPermissions))
+        additions.default_permissions.as_ref().filter(|_| written(&EntryPlace::DefaultPermissions))
     {
         all["default_permissions"] = profile.as_str().into();
     }

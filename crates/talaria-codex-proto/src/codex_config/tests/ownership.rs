@@ -24,12 +24,18 @@ fn a_users_own_of_the_same_name_wins_in_every_form() {
         "[[mcp_servers.s]]",
     ] {
         let planned = planned(form, &servers(&[("s", "x")]), None);
-        assert_eq!((planned.text.as_str(), planned.kept), (form, vec![own(Place::Server("s".to_owned()))]));
+        assert_eq!(
+            (planned.text.as_str(), planned.kept),
+            (form, vec![own(EntryPlace::Server("s".to_owned()))])
+        );
         assert!(planned.added.is_empty());
     }
     let text = "'default_permissions' = ':read-only'\n[plugins.'mail@curated']\nenabled = false\n";
     let planned = planned(text, &additions(), None);
-    assert_eq!(planned.kept, [own(Place::DefaultPermissions), own(Place::Plugin("mail@curated".to_owned()))]);
+    assert_eq!(
+        planned.kept,
+        [own(EntryPlace::DefaultPermissions), own(EntryPlace::Plugin("mail@curated".to_owned()))]
+    );
     assert_eq!(planned.added.places().count(), 2);
 }
 
@@ -40,7 +46,7 @@ fn an_earlier_block_is_replaced_with_and_without_a_record() {
     assert_eq!(second.text, planned(USERS, &servers(&[("s", "new")]), None).text);
 
     let without = planned(&first.text, &servers(&[("s", "new")]), None);
-    assert_eq!(without.others, [Place::Server("t".to_owned())], "it may be another Talaria's");
+    assert_eq!(without.others, [EntryPlace::Server("t".to_owned())], "it may be another Talaria's");
     assert!(without.text.contains("\"new\"") && !without.text.contains("\"old\""));
     assert_eq!(written_in(&first.text).unwrap(), first.added);
 }
@@ -148,11 +154,15 @@ fn what_others_put_into_the_block_stays_and_is_outside_afterwards() {
 fn an_entry_that_was_changed_since_is_the_users() {
     let first = planned(USERS, &additions(), None);
     for (from, to, place) in [
-        ("tool_timeout_sec = 30", "tool_timeout_sec = 31", Place::Server("search".to_owned())),
-        ("tool_timeout_sec = 30", "tool_timeout_sec = 30\ncwd = '/'", Place::Server("search".to_owned())),
-        ("\":workspace\"", "\":read-only\"", Place::DefaultPermissions),
-        ("enabled = true", "enabled = false", Place::Plugin("mail@curated".to_owned())),
-        ("[tui]", "[mcp_servers.\"a b\".env]\nA = '1'\n[tui]", Place::Server("a b".to_owned())),
+        ("tool_timeout_sec = 30", "tool_timeout_sec = 31", EntryPlace::Server("search".to_owned())),
+        (
+            "tool_timeout_sec = 30",
+            "tool_timeout_sec = 30\ncwd = '/'",
+            EntryPlace::Server("search".to_owned()),
+        ),
+        ("\":workspace\"", "\":read-only\"", EntryPlace::DefaultPermissions),
+        ("enabled = true", "enabled = false", EntryPlace::Plugin("mail@curated".to_owned())),
+        ("[tui]", "[mcp_servers.\"a b\".env]\nA = '1'\n[tui]", EntryPlace::Server("a b".to_owned())),
     ] {
         let text = first.text.replace(from, to);
         let removed = remove(&text, &first.added).unwrap();

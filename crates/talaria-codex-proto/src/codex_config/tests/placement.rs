@@ -181,7 +181,10 @@ fn a_table_that_cannot_be_extended_is_a_problem() {
     expect!["line 1: plugins: this form cannot be extended, nothing was changed; write its entries as tables, each under a header [plugins.NAME]"].assert_eq(&refused("[[plugins]]\n"));
     let has_all = "mcp_servers = { s = { command = 'a' } }\n";
     let planned = planned(has_all, &servers(&[("s", "x")]), None);
-    assert_eq!((planned.text.as_str(), planned.kept), (has_all, vec![own(Place::Server("s".to_owned()))]));
+    assert_eq!(
+        (planned.text.as_str(), planned.kept),
+        (has_all, vec![own(EntryPlace::Server("s".to_owned()))])
+    );
 }
 
 #[test]

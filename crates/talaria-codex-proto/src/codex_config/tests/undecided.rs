@@ -1,4 +1,4 @@
-//! Entries of which nobody knows whether they are still wanted.
+//! Entries of which it is not known whether they are still wanted.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn what_may_still_be_wanted_stays_and_is_still_ours() {
     let unknown =
         undecided(servers(&[("a b", "x")]), &[Undecided::Plugins, Undecided::Server("search".to_owned())]);
     let second = planned(&first.text, &unknown, Some(&first.added));
-    let staying = [Place::Server("search".to_owned()), Place::Plugin("mail@curated".to_owned())];
+    let staying = [EntryPlace::Server("search".to_owned()), EntryPlace::Plugin("mail@curated".to_owned())];
     assert_eq!(second.undecided, staying);
     assert!(!second.text.contains("default_permissions"), "what is known to be unwanted goes");
     for place in ["[mcp_servers.search]", "[mcp_servers.\"a b\"]", "[plugins.\"mail@curated\"]"] {
@@ -43,5 +43,5 @@ fn what_another_wrote_or_the_user_changed_is_not_ours_because_nobody_knows() {
     assert!(planned(&first.text, &unknown, None).undecided.is_empty());
     let text = first.text.replace("\"x\"", "\"mine\"");
     let second = planned(&text, &unknown, Some(&first.added));
-    assert_eq!((second.undecided, second.kept), (vec![], vec![changed(Place::Server("s".to_owned()))]));
+    assert_eq!((second.undecided, second.kept), (vec![], vec![changed(EntryPlace::Server("s".to_owned()))]));
 }

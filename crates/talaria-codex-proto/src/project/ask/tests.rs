@@ -30,13 +30,13 @@ fn every_request_is_put_in_our_words() {
     expect![[r#"
         command: /bin/bash -lc 'touch x'
           {"kind":"command","thread":"t","item":"call_1","approval":null,"command":"/bin/bash -lc 'touch x'","cwd":"/home/dev/work","reason":null,"permissions":null,"always":["touch","x"]}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         command of 0.166: /bin/bash -lc 'cat a; rg b c'
           {"kind":"command","thread":"t","item":"call_1","approval":null,"command":"/bin/bash -lc 'cat a; rg b c'","actions":["read /home/dev/work/a","search for b in c","list files"],"cwd":"/home/dev/work","reason":"May I write out.txt?","permissions":null,"always":["cat","a"]}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         command without a list of decisions: ls
           {"kind":"command","thread":"t","item":"call_1","approval":null,"command":"ls","cwd":"/home/dev/work","reason":null,"permissions":null,"always":["ls"]}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         command without a rule: ls
           {"kind":"command","thread":"t","item":"call_1","approval":"3f6","command":"ls","cwd":"/home/dev/work","reason":null,"permissions":null,"always":null}
           accepted, accepted for this session, declined, cancelled
@@ -51,10 +51,10 @@ fn every_request_is_put_in_our_words() {
           accepted, declined, cancelled
         network: network access to example.org (https)
           {"kind":"network","thread":"t","item":"call_1","host":"example.org","protocol":"https","command":null,"reason":"example.org is not in the allowed_domains","always":"example.org"}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         network without a list of decisions: network access to example.org (socks5Udp)
           {"kind":"network","thread":"t","item":"call_1","host":"example.org","protocol":"socks5Udp","command":null,"reason":null,"always":"example.org"}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         network without a rule: network access to example.org (http)
           {"kind":"network","thread":"t","item":"call_1","host":"example.org","protocol":"http","command":null,"reason":null,"always":null}
           accepted, accepted for this session, declined, cancelled
@@ -78,7 +78,7 @@ fn every_request_is_put_in_our_words() {
           accepted, declined, cancelled
         tool: a tool of the MCP server tiny: Allow the tiny MCP server to run tool "echo"?
           {"kind":"tool","thread":"t","server":"tiny","message":"Allow the tiny MCP server to run tool \"echo\"?","description":"Echo the text","arguments":"{\"text\":\"hi\"}","persist":["session","always"]}
-          accepted, accepted for this session, accepted for good, declined, cancelled
+          accepted, accepted for this session, always allowed, declined, cancelled
         tool for a session: a tool of the MCP server tiny: Allow the tiny MCP server to run tool "echo"?
           {"kind":"tool","thread":"t","server":"tiny","message":"Allow the tiny MCP server to run tool \"echo\"?","description":"Echo the text","arguments":"{\"text\":\"hi\"}","persist":["session"]}
           accepted, accepted for this session, declined, cancelled

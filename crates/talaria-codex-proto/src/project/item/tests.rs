@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
 use crate::wire::notification::Notification;
+use talaria_core::tool::ToolOutcome;
 
 fn read(wire: &Value) -> Item {
     let params = json!({ "threadId": "t", "turnId": "u", "item": wire });
@@ -187,6 +188,32 @@ fn a_tool_keeps_what_it_was_called_with_and_what_it_gave_back() {
             r#"{"id":"i","kind":"client_tool","namespace":"desk","tool":"close","status":"failed","success":false,"arguments":{"id":7},"result":{"text":"open","images":1,"other":1},"duration_ms":3}"#
         ]],
     );
+}
+
+/// Codex knows success and failure only: a call of ours whose effect is not known must not become either.
+#[test]
+fn a_call_whose_effect_is_not_known_is_neither_done_nor_failed() {
+    let call = |status: &str, success: Value, text: Option<&str>| {
+        let parts = text.map(|text| json!([{ "type": "inputText", "text": text }]));
+        let wire = json!({ "type": "dynamicToolCall", "id": "i", "tool": "talaria_x", "status": status,
+                           "contentItems": parts, "success": success });
+        match read(&wire).body {
+            ItemBody::ClientTool { status, success, .. } => (status, success),
+            other => panic!("{other:?}"),
+        }
+    };
+    let unknown = ToolOutcome::unknown("talaria_x was running when Talaria was stopped");
+    let not_known = (Status::Unknown, None);
+    for status in ["failed", "completed"] {
+        assert_eq!(call(status, json!(false), Some(unknown.text())), not_known, "{status}");
+    }
+    assert_eq!(call("failed", json!(false), None), not_known, "Codex stopped waiting for it");
+    assert_eq!(call("failed", Value::Null, None), not_known);
+    let refused = ToolOutcome::failed("talaria_x: no");
+    assert_eq!(call("failed", json!(false), Some(refused.text())), (Status::Failed, Some(false)));
+    let quoting = ToolOutcome::done(unknown.text());
+    assert_eq!(call("completed", json!(true), Some(quoting.text())), (Status::Completed, Some(true)));
+    assert_eq!(call("inProgress", Value::Null, None), (Status::InProgress, None));
 }
 
 #[test]

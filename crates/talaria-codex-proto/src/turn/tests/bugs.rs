@@ -130,7 +130,7 @@ fn ten_minutes_at_a_question_do_not_end_the_turn() {
     "#]]);
 }
 
-/// BUG-08. No limit holds unless somebody set one.
+/// BUG-08. No limit holds unless someone set one.
 #[test]
 fn a_turn_may_work_for_a_day() {
     check(expect![[r#"
@@ -256,12 +256,12 @@ fn codex_gone_during_an_interrupt_keeps_what_was_heard() {
         gone killed
           => read the thread
         found unreadable no rollout
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
 
-/// BUG-17. An answer about the mark is an answer; the turn goes on until Codex ends it.
+/// BUG-17. An answer about the mark is an answer; the turn continues until Codex ends it.
 #[test]
 fn the_abort_mark_in_an_answer_ends_nothing() {
     check(expect![[r#"
@@ -313,7 +313,7 @@ fn a_turn_without_a_name_is_not_called_interrupted() {
           => escalate
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }

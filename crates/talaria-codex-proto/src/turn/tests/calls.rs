@@ -198,7 +198,7 @@ fn after_a_restart_the_file_tells_what_failed_meanwhile_and_nothing_twice() {
         < u ends completed
           => look up what was not told
         untold failed update_plan c1 unsupported call: update_plan
-          => emit outcome exit=0 outcome=completed
+          => emit outcome exit=0 outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }

@@ -17,7 +17,7 @@ use super::script;
 use super::store::Store;
 use crate::frame::{Decoded, Frame, decode_text};
 use crate::rollout;
-use crate::settle::{Deed, Sent, Vantage, settle};
+use crate::settle::{Deed, RecordedInput, Vantage, settle};
 use crate::wire::history::ThreadReadReply;
 use talaria_core::input::InputPart;
 use talaria_core::item::ItemBody;
@@ -101,7 +101,7 @@ impl Case {
         self.frames.iter().position(is_sign).unwrap() + 1
     }
 
-    /// The thread as it is read after so many frames.
+    /// The thread as it is read after this many frames.
     fn read(&self, count: usize, known: Option<&TurnId>) -> Settlement {
         let mut items: Vec<Value> = Vec::new();
         let (mut status, mut error) = ("inProgress".to_owned(), Value::Null);
@@ -154,7 +154,8 @@ impl Case {
             json!({ "thread": { "id": self.thread, "status": state, "historyMode": mode, "turns": turns } });
         let history = serde_json::from_str::<ThreadReadReply>(&thread.to_string()).unwrap().thread;
         let input = [InputPart::Text { text: self.text.clone() }];
-        let sent = Sent { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: known };
+        let sent =
+            RecordedInput { deed: Deed::Words, client_id: None, last_turn: None, input: &input, turn: known };
         settle(&sent, &history, Vantage::Reconnected)
     }
 
@@ -170,7 +171,7 @@ impl Case {
         rollout::read(&text, &self.turn).unwrap().untold()
     }
 
-    /// The requests that Codex waits for after so many frames.
+    /// The requests that Codex waits for after this many frames.
     fn pending(&self, count: usize) -> Vec<&Value> {
         let mut pending: Vec<&Value> = Vec::new();
         for (direction, frame) in &self.frames[..count] {
@@ -188,7 +189,7 @@ impl Case {
         pending
     }
 
-    /// Nobody answers while no engine runs.
+    /// No one answers while no engine runs.
     fn longest_gap(&self, from: usize) -> usize {
         let answered = self.frames[from..].iter().position(|(direction, _)| *direction == Direction::ToCodex);
         answered.unwrap_or(self.frames.len() - from)
@@ -310,7 +311,7 @@ impl Play<'_> {
             }
         }
         for request in self.case.pending(count) {
-            // One that was asked while nobody was there is new.
+            // One that was asked while no one was there is new.
             let ticket = TicketId::new(format!("req-{}", request["id"]));
             let is_recorded = self.store.requests.iter().any(|record| record.ticket == ticket);
             self.arrive(request, if is_recorded { "again" } else { "req" });

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::super::{Choice, Choosing, ToldBy};
+use super::super::{Choosing, ModelSettings, ToldBy};
 use super::script::check;
 
 #[test]
@@ -42,16 +42,16 @@ fn another_model_than_asked_for_is_told_and_warned_of() {
 
 #[test]
 fn what_is_in_force_is_not_asked_for_again() {
-    let choice = |model: Option<&str>, effort: Option<&str>| Choice {
+    let choice = |model: Option<&str>, effort: Option<&str>| ModelSettings {
         model: model.map(str::to_owned),
         effort: effort.map(str::to_owned),
     };
     let in_force = || choice(Some("one"), Some("low"));
     for (wished, wanted) in [
-        (in_force(), Choice::default()),
+        (in_force(), ModelSettings::default()),
         (choice(Some("one"), Some("high")), choice(None, Some("high"))),
         (choice(Some("two"), Some("low")), choice(Some("two"), None)),
-        (Choice::default(), Choice::default()),
+        (ModelSettings::default(), ModelSettings::default()),
     ] {
         assert_eq!(Choosing::new(wished, in_force(), ToldBy::Notice).wanted, wanted);
     }
@@ -83,7 +83,7 @@ fn of_a_lost_turn_nothing_is_said_but_that_it_is_lost() {
         gone it crashed
           => read the thread
         found unreadable no host
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -214,7 +214,7 @@ fn what_codex_took_and_never_began_is_read_and_lost_and_not_sent_again() {
           => read the thread
         found unreadable it has newer turns
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }

@@ -125,7 +125,7 @@ fn a_status_that_this_build_does_not_know_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends levitated
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -136,7 +136,7 @@ fn an_end_that_says_in_progress_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends inProgress
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -159,7 +159,7 @@ fn codex_gone_before_it_answered_is_lost_if_the_thread_does_not_tell() {
           => read the thread
         gone killed again
         found unreadable no rollout found
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -181,7 +181,7 @@ fn codex_gone_in_the_middle_closes_what_is_open_and_is_lost() {
           => emit request_closed by=codex decision=void id=req-1
           => emit item_abandoned item=c1 why=not_run
           => emit item_abandoned item=m1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -363,6 +363,60 @@ fn usage_of_a_total_that_went_down_counts_from_zero() {
 }
 
 #[test]
+fn a_total_that_may_lack_something_is_corrected_by_the_first_report() {
+    check(expect![[r#"
+        baseline at least 1000
+        accepted u
+          => emit turn_started turn=u
+        < u item completed message m1 so far
+          => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
+        < u usage 5007
+          => emit usage_updated context=7 turn.input=7 turn.total=7 window=1000
+        < u usage 5107
+          => emit usage_updated context=7 turn.input=107 turn.total=107 window=1000
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text="so far" usage.input=107 usage.total=107
+          => finish completed exit 0 total 5107
+    "#]]);
+}
+
+#[test]
+fn figures_repeated_before_the_model_speaks_are_those_of_the_turn_before() {
+    check(expect![[r#"
+        baseline at least 1000
+        accepted u
+          => emit turn_started turn=u
+        < u usage 5000
+          => emit usage_updated context=7 window=1000
+        < u item completed message m1 so far
+          => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
+        < u usage 5007
+          => emit usage_updated context=7 turn.input=7 turn.total=7 window=1000
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text="so far" usage.input=7 usage.total=7
+          => finish completed exit 0 total 5007
+    "#]]);
+}
+
+#[test]
+fn figures_that_a_compaction_repeats_are_not_spent_by_the_turn() {
+    check(expect![[r#"
+        baseline at least 1000
+        accepted u
+          => emit turn_started turn=u
+        < {"method":"item/started","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
+          => emit item_started item.id=k item.kind=compaction
+        < u usage 5000
+          => emit usage_updated context=7 window=1000
+        < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
+          => emit item_completed item.by=codex item.id=k item.kind=compaction
+        < u ends completed
+          => emit outcome exit=0 outcome=completed
+          => finish completed exit 0 total 5000
+    "#]]);
+}
+
+#[test]
 fn a_turn_without_usage_keeps_the_total() {
     check(expect![[r#"
         baseline 1000
@@ -385,7 +439,7 @@ fn an_end_in_an_unknown_form_is_lost_if_it_is_of_this_turn() {
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=elsewhere raw.params.turn.id=u raw.params.turn.status=[]
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":[]}}}
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=t raw.params.turn.id=u raw.params.turn.status=[]
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -396,7 +450,7 @@ fn a_turn_start_without_an_answer_is_lost_unless_the_turn_was_seen_to_begin() {
         unanswered no answer within 30 s
           => read the thread
         found unreadable no answer either
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
     check(expect![[r#"
@@ -426,7 +480,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
         gone Codex ended unexpectedly
           => read the thread
         found ended u interrupted
-          => emit outcome exit=7 hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost
+          => emit outcome exit=7 hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
     check(expect![[r#"

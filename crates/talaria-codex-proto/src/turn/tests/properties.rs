@@ -140,7 +140,7 @@ pub(super) struct Ledger {
     is_over: bool,
     /// Another engine has gone on with it.
     is_taken_up: bool,
-    /// Requests that somebody answered after that. The answer is told only when Codex has offered its request again.
+    /// Requests that someone answered after that. The answer is told only when Codex has offered its request again.
     spoken: BTreeSet<TicketId>,
 }
 
@@ -156,7 +156,7 @@ impl Ledger {
         }
     }
 
-    /// Another engine goes on. What was written and not confirmed may be written again.
+    /// Another engine continues. What was written and not confirmed may be written again.
     fn restart(&mut self, tickets: &[(TicketId, RequestId)]) {
         self.is_taken_up = true;
         self.carried.append(&mut self.unconfirmed);

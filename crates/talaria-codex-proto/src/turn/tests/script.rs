@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! limit 100ms                          the caller's limit (before anything else)
-//! baseline 100                         the thread's token total so far (before anything else)
+//! baseline 100                         the thread's token total so far (before anything else); `at least 100`: more may
+//!                                      have been spent
 //! quiet 120s                           when silence is told first (before anything else)
 //! after old                            the last turn that is known (before anything else)
 //! wants M E | in-force M E | file      model and effort (`-` is none); Codex does not tell them (before anything else)
@@ -52,7 +53,7 @@ use crate::project;
 use crate::settle::{EndedTurn, Found};
 use crate::thread_bounds::ThreadBounds;
 use crate::wire::history::HistoryItem;
-use talaria_core::escrow::{Escrow, Kept};
+use talaria_core::escrow::{Escrow, EscrowedAnswers};
 use talaria_core::gap::Extent;
 use talaria_core::ids::BackgroundId;
 use talaria_core::item::ItemBody;
@@ -102,7 +103,7 @@ pub(super) fn order() -> Order {
         baseline: Usage::default(),
         limit: None,
         quiet_after: None,
-        escrow: Kept::default(),
+        escrow: EscrowedAnswers::default(),
         choosing: Choosing::default(),
         deed: Deed::Words,
         cwd: "/w".to_owned(),
@@ -222,7 +223,7 @@ impl Run {
             until: 10_000,
             is_used: false,
         };
-        self.order.escrow = Kept::new(vec![escrow], Moment::ZERO, 0);
+        self.order.escrow = EscrowedAnswers::new(vec![escrow], Moment::ZERO, 0);
         self.begin_anew();
     }
 
@@ -248,7 +249,14 @@ impl Run {
                 let side = if word == "wants" { &mut choosing.wanted } else { &mut choosing.in_force };
                 *side = choice(model, effort);
             }
-            _ => self.order.baseline = project::usage(serde_json::from_value(tokens(value)).unwrap()),
+            _ => {
+                let (value, partial) = match value.strip_prefix("at least ") {
+                    Some(value) => (value, true),
+                    None => (value, false),
+                };
+                let exact = project::usage(serde_json::from_value(tokens(value)).unwrap());
+                self.order.baseline = Usage { partial, ..exact };
+            }
         }
         self.begin_anew();
     }
@@ -312,6 +320,9 @@ fn command(word: &str, rest: &str) -> Option<Input> {
                 })
                 .collect(),
         ),
+        ("uninterrupted", [turn, why @ ..]) => {
+            Input::InterruptRefused { turn: TurnId::new(*turn), why: why.join(" ") }
+        }
         ("terminals", _) => Input::TerminalsEnded((!rest.is_empty()).then(|| rest.to_owned())),
         ("gone", _) => Input::Gone(rest.to_owned()),
         ("unanswered", _) => Input::Unanswered(rest.to_owned()),
@@ -354,9 +365,9 @@ fn command(word: &str, rest: &str) -> Option<Input> {
 }
 
 /// A model and perhaps an effort; `-` is none.
-fn choice(model: &str, effort: &[&str]) -> Choice {
+fn choice(model: &str, effort: &[&str]) -> ModelSettings {
     let given = |word: &&str| (*word != "-").then(|| (*word).to_owned());
-    Choice { model: given(&model), effort: effort.first().and_then(given) }
+    ModelSettings { model: given(&model), effort: effort.first().and_then(given) }
 }
 
 fn decision_of(word: &str) -> Decision {
@@ -612,7 +623,9 @@ fn show(output: &Output) -> String {
         Output::Record(Record::EscrowUsed { kept, ticket }) => format!("escrow of {kept} answers {ticket}"),
         Output::Reply { id, result } => format!("reply id={id} {result}"),
         Output::Finish(report, total) => {
-            let total = if total.total == 0 { String::new() } else { format!(" total {}", total.total) };
+            let at_least = if total.partial { "at least " } else { "" };
+            let total =
+                if total.total == 0 { String::new() } else { format!(" total {at_least}{}", total.total) };
             format!("finish {} exit {}{total}", report.outcome.word(), report.exit)
         }
         Output::Emit(event) => {

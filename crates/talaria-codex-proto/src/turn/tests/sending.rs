@@ -172,7 +172,7 @@ fn a_turn_that_broke_off_with_codex_is_lost_with_the_reason() {
           => read the thread
         found ended u interrupted
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -185,7 +185,7 @@ fn a_turn_that_runs_on_a_codex_that_is_gone_is_no_evidence() {
         gone killed
           => read the thread
         found running u
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -198,7 +198,7 @@ fn a_turn_that_the_thread_does_not_have_although_codex_took_it_is_lost() {
         gone killed
           => read the thread
         found absent
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -214,7 +214,7 @@ fn a_thread_that_is_not_read_in_time_is_lost() {
           => wake 90000ms
         at 90s
         tick
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -228,7 +228,7 @@ fn an_interrupt_while_the_thread_is_read_does_not_wait() {
           => read the thread
         interrupt by user
           => emit interrupting by=user
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
         found ended u completed
     "#]]);

@@ -122,7 +122,7 @@ fn a_look_that_finds_another_turn_or_nothing_changes_nothing() {
         found ended old completed
         found absent
         found unreadable no answer within 30 s
-          => emit warning message="Codex is running, but does not say how the turn stands: no answer within 30 s"
+          => emit warning message="Codex is running, but does not report the state of the turn: no answer within 30 s"
         steerable
           => steerable u
     "#]]);

@@ -93,6 +93,55 @@ fn an_interrupt_after_the_turn_began_is_sent_once() {
     "#]]);
 }
 
+/// A refusal is no end: the turn may still complete, be interrupted, or run on until the limit.
+#[test]
+fn a_refused_interrupt_is_reported_and_the_end_of_the_turn_decides() {
+    check(expect![[r#"
+        < u begins
+          => emit turn_started turn=u
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        uninterrupted u no active turn to interrupt
+          => emit warning message="Codex refused to interrupt the turn (no active turn to interrupt); Talaria waits up to 10 s for it to end by itself"
+        < u item completed message m1 done anyway
+          => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
+        < u ends completed
+          => emit outcome exit=0 outcome=completed text="done anyway"
+          => finish completed exit 0
+    "#]]);
+    check(expect![[r#"
+        < u begins
+          => emit turn_started turn=u
+        at 1s
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        uninterrupted u busy
+          => emit warning message="Codex refused to interrupt the turn (busy); Talaria waits up to 10 s for it to end by itself"
+        uninterrupted child busy
+        at 11s
+        tick
+          => escalate
+    "#]]);
+}
+
+/// The end of the turn overtook the interrupt: a refusal after it says nothing new.
+#[test]
+fn an_interrupt_that_is_refused_after_the_turn_ended_is_not_reported() {
+    check(expect![[r#"
+        < u begins
+          => emit turn_started turn=u
+        < u item started command c1
+          => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
+        interrupt by user
+          => emit interrupting by=user
+          => interrupt u
+        < u ends completed
+        uninterrupted u no active turn to interrupt
+    "#]]);
+}
+
 #[test]
 fn a_codex_that_does_not_stop_is_ended_and_that_is_said() {
     check(expect![[r#"
@@ -135,7 +184,7 @@ fn a_codex_with_other_turns_is_left_alone_and_the_turn_is_given_up() {
           => emit turn_started turn=u
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
         accepted u
     "#]]);

@@ -20,7 +20,7 @@ impl Store {
             Output::Record(Record::Delivering { ticket, answer, by }) => {
                 let answer = is_keepable(answer).then(|| Answer::clone(answer));
                 if let Some(request) = self.find(ticket) {
-                    request.standing = Standing::Delivering { answer, by: *by };
+                    request.standing = AnswerStage::Delivering { answer, by: *by };
                 }
             }
             Output::Record(Record::Fate { ticket, .. }) => {
@@ -37,7 +37,7 @@ impl Store {
                 let at = self.opened.iter().position(|opened| opened.ticket == *id).expect("opened first");
                 let Opened { ticket, asked, binding, .. } = self.opened.remove(at);
                 self.requests.retain(|request| request.ticket != ticket);
-                let (ask, standing, is_closed) = ((**ask).clone(), Standing::Open, false);
+                let (ask, standing, is_closed) = ((**ask).clone(), AnswerStage::Open, false);
                 self.requests.push(RecordedRequest { ticket, asked, ask, binding, standing, is_closed });
             }
             Event::RequestClosed { id, decision: Decision::Void, .. } => {
@@ -58,16 +58,17 @@ impl Store {
 
     /// Writes an answer down that the machine has not been given.
     pub(super) fn answer(&mut self, ticket: &TicketId, answer: Answer, by: Who) {
-        if let Some(request) = self.find(ticket).filter(|request| matches!(request.standing, Standing::Open))
+        if let Some(request) =
+            self.find(ticket).filter(|request| matches!(request.standing, AnswerStage::Open))
         {
-            request.standing = Standing::Answered { answer, by };
+            request.standing = AnswerStage::Answered { answer, by };
         }
     }
 
     /// What another engine finds. A request that was refused at once is not among the requests.
     pub(super) fn flight(&self) -> Flight {
         let is_pending =
-            |request: &&RecordedRequest| !request.is_closed || !matches!(request.standing, Standing::Open);
+            |request: &&RecordedRequest| !request.is_closed || !matches!(request.standing, AnswerStage::Open);
         let requests = self.requests.iter().filter(is_pending).cloned().collect();
         Flight { requests, since: Some(1_000), ..Flight::replay(&self.events) }
     }

@@ -176,7 +176,7 @@ fn the_abort_mark_counts_where_codex_says_nothing_better() {
         < u item completed user m1 please explain <turn_aborted>
           => heard m1
         < u ends levitated
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }

@@ -1,4 +1,4 @@
-//! Time: the caller's limit runs only while nobody is being asked, and ticks by themselves do nothing.
+//! Time: the caller's limit runs only while no one is being asked, and ticks by themselves do nothing.
 
 use expect_test::expect;
 
@@ -285,7 +285,7 @@ fn a_deadline_that_codex_ignores_beside_other_turns_is_lost_not_completed() {
           => escalate
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not end the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was given up" next_step.step=check_effects outcome=lost
+          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not end the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }

@@ -89,7 +89,7 @@ fn a_step_that_another_client_decided_about_may_have_run() {
         background
           => emit item_abandoned item=c1
           => emit item_abandoned item=c2
-          => emit outcome exit=0 outcome=completed
+          => emit outcome exit=0 outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -175,7 +175,7 @@ fn after_a_restart_it_is_still_known_that_a_step_did_not_run() {
         at 6s
         tick
           => emit item_abandoned item=c1 why=not_run
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user exit=4 outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
 }

@@ -20,15 +20,15 @@ pub struct CommandExec {
     pub disable_timeout: bool,
     /// What it may do. The writable roots must be named: the default is the server's own directory.
     pub sandbox_policy: SandboxPolicy,
-    /// How what it prints is told as it is printed; without it, the answer has it.
+    /// How what it prints is reported as it is printed; without it, the answer has it.
     #[serde(flatten)]
     pub streaming: Option<Streaming>,
-    /// Variables besides those that Codex gives it.
+    /// Variables besides those that Codex sets.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
-/// How a command tells what it prints.
+/// How a command reports what it prints.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Streaming {
@@ -36,7 +36,7 @@ pub struct Streaming {
     pub process_id: String,
     /// Always true: otherwise the answer has it.
     pub stream_stdout_stderr: bool,
-    /// How many bytes of each stream are told at most.
+    /// How many bytes of each stream are reported at most.
     pub output_bytes_cap: u64,
 }
 

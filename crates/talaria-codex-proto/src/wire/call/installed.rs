@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Reads Codex's configuration as its own file gives it, without that of any directory.
+/// Reads Codex's configuration as its own file has it, without that of any directory.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserConfigRead {

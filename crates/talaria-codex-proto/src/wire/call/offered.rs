@@ -41,7 +41,7 @@ pub struct WireModel {
     /// Whether Codex itself would not show it in a list.
     #[serde(default)]
     pub hidden: bool,
-    /// How much it can be told to think.
+    /// Its reasoning efforts.
     #[serde(default)]
     pub supported_reasoning_efforts: Vec<WireEffort>,
     /// How much it thinks if nothing is said.
@@ -55,7 +55,7 @@ pub struct WireModel {
     pub is_default: bool,
 }
 
-/// How much a model can be told to think.
+/// A reasoning effort of a model.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WireEffort {

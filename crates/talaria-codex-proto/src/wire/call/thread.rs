@@ -9,7 +9,7 @@ use talaria_core::policy::HideHome;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::tool::ToolSpec;
 
-/// Starts a conversation. This is also the record of what was asked of it, from which it is taken up again.
+/// Starts a conversation. This is also the record of what was asked of it, from which it is resumed again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadStart {
@@ -27,10 +27,10 @@ pub struct ThreadStart {
     /// Whom to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the model is told before everything else, in the place of Codex's own words.
+    /// What the model gets before everything else, in the place of Codex's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
-    /// What the model is told besides Codex's own words.
+    /// What the model gets besides Codex's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub developer_instructions: Option<String>,
     /// Overrides of Codex's configuration for this thread alone; keys may be dotted.
@@ -39,7 +39,7 @@ pub struct ThreadStart {
     /// Tools that Codex calls back for. It keeps them with the thread; they cannot be changed later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dynamic_tools: Vec<DynamicTool>,
-    /// Whether what the model says is also told as it is. There is no such wish on `thread/resume`.
+    /// Whether what the model says is also reported as it is. There is no such wish on `thread/resume`.
     #[serde(skip_serializing_if = "is_false")]
     pub experimental_raw_events: bool,
     /// Whether Talaria's own files are hidden from its sandbox. Never sent: a permission profile in `config` does it.
@@ -146,10 +146,10 @@ pub struct ThreadResume {
     /// Whom to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the model is told before everything else.
+    /// What the model gets before everything else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
-    /// What the model is told besides.
+    /// What the model gets besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub developer_instructions: Option<String>,
     /// Overrides of Codex's configuration for this thread alone.
@@ -177,7 +177,7 @@ impl ThreadResume {
     }
 }
 
-/// A conversation that was started or taken up, and what is in force on it.
+/// A conversation that was started or resumed, and what is in force on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadStartReply {
     pub thread: Thread,
@@ -185,20 +185,20 @@ pub struct ThreadStartReply {
     pub model: String,
     pub model_provider: String,
     pub reasoning_effort: Option<String>,
-    /// The sandbox, an object with a `type`; null if it was not told.
+    /// The sandbox, an object with a `type`; null if it was not reported.
     pub sandbox: Value,
-    /// When it asks: a word, or an object with one key; null if it was not told.
+    /// When it asks: a word, or an object with one key; null if it was not reported.
     pub approval_policy: Value,
     /// Whom it asks.
     pub approvals_reviewer: Option<String>,
-    /// The directories that count as the workspace; only newer versions tell.
+    /// The directories that count as the workspace; only newer versions report them.
     pub runtime_workspace_roots: Vec<String>,
     /// The name of the permission profile, if one is in force.
     pub active_permission_profile: Option<String>,
 }
 
 impl<'de> Deserialize<'de> for ThreadStartReply {
-    /// The id is looked for wherever a version has put it; what else is missing is left to whoever needs it.
+    /// The id is looked for wherever a version has put it; what else is missing is left to the caller.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -294,7 +294,7 @@ impl InjectedMessage {
     }
 }
 
-/// Wants to hear no more of a conversation; Codex keeps it loaded for a while.
+/// Unsubscribes from a conversation; Codex keeps it loaded for a while.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadUnsubscribe {

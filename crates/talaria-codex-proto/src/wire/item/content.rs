@@ -1,4 +1,4 @@
-//! Parts of what people say and of what tools give back.
+//! Parts of what people say and of what tools return.
 //!
 //! Images and sound are named or counted and never copied: they may be megabytes. A part in a shape that is not known
 //! is still a part, so that one strange part does not cost the whole item.
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for WireInput {
     }
 }
 
-/// A part of what a tool gave back.
+/// A part of what a tool returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WireContent {
     /// Text, also that of a text file.

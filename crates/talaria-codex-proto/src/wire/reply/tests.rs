@@ -72,182 +72,182 @@ fn every_request_and_decision_has_its_shape() {
         command
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch","x"]}}}
+          always allowed: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["touch","x"]}}}
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         command of 0.166
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["cat","a"]}}}
+          always allowed: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["cat","a"]}}}
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         command without a list of decisions
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["ls"]}}}
+          always allowed: {"decision":{"acceptWithExecpolicyAmendment":{"execpolicy_amendment":["ls"]}}}
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         command without a rule
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         command with a rule that would allow everything
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         command with wider permissions
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         stdin
           accepted: {"decision":"accept"}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         network
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: {"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"allow","host":"example.org"}}}}
+          always allowed: {"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"allow","host":"example.org"}}}}
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         network without a list of decisions
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: {"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"allow","host":"example.org"}}}}
+          always allowed: {"decision":{"applyNetworkPolicyAmendment":{"network_policy_amendment":{"action":"allow","host":"example.org"}}}}
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         network without a rule
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         patch
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         patch that grants a directory
           accepted: {"decision":"accept"}
           accepted for this session: {"decision":"acceptForSession"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"decision":"decline"}
           cancelled: {"decision":"cancel"}
           no longer open: nothing
         permissions
           accepted: {"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"path":"/home/dev/cache","type":"path"}}],"read":null,"write":["/home/dev/cache"]},"network":{"enabled":true}},"scope":"turn"}
           accepted for this session: {"permissions":{"fileSystem":{"entries":[{"access":"write","path":{"path":"/home/dev/cache","type":"path"}}],"read":null,"write":["/home/dev/cache"]},"network":{"enabled":true}},"scope":"session"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"permissions":{},"scope":"turn"}
           cancelled: the same
           no longer open: nothing
         permissions for the network
           accepted: {"permissions":{"network":{"enabled":true}},"scope":"turn"}
           accepted for this session: {"permissions":{"network":{"enabled":true}},"scope":"session"}
-          accepted for good: the same
+          always allowed: the same
           declined: {"permissions":{},"scope":"turn"}
           cancelled: the same
           no longer open: nothing
         questions
           accepted: {"answers":{"colour":{"answers":["Blue"]},"key":{"answers":["hunter2"]}}}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"answers":{}}
           cancelled: the same
           no longer open: nothing
         questions of 0.166
           accepted: {"answers":{"colour":{"answers":["Blue"]}}}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"answers":{}}
           cancelled: the same
           no longer open: nothing
         tool
           accepted: {"_meta":null,"action":"accept","content":{}}
           accepted for this session: {"_meta":{"persist":"session"},"action":"accept","content":{}}
-          accepted for good: {"_meta":{"persist":"always"},"action":"accept","content":{}}
+          always allowed: {"_meta":{"persist":"always"},"action":"accept","content":{}}
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         tool for a session
           accepted: {"_meta":null,"action":"accept","content":{}}
           accepted for this session: {"_meta":{"persist":"session"},"action":"accept","content":{}}
-          accepted for good: the same
+          always allowed: the same
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         tool once
           accepted: {"_meta":null,"action":"accept","content":{}}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         form
           accepted: {"_meta":null,"action":"accept","content":{"name":"Ada","password":"hunter2"}}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         url
           accepted: {"_meta":null,"action":"accept","content":null}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         form of a new mode
           accepted: {"_meta":null,"action":"accept","content":{}}
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: {"_meta":null,"action":"decline","content":null}
           cancelled: {"_meta":null,"action":"cancel","content":null}
           no longer open: nothing
         tool call
           accepted: nothing
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: the same
           cancelled: the same
           no longer open: the same
         token refresh
           accepted: nothing
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: the same
           cancelled: the same
           no longer open: the same
         attestation
           accepted: nothing
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: the same
           cancelled: the same
           no longer open: the same
         time
           accepted: nothing
           accepted for this session: the same
-          accepted for good: the same
+          always allowed: the same
           declined: the same
           cancelled: the same
           no longer open: the same

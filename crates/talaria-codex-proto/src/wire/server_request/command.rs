@@ -15,7 +15,7 @@ pub struct CommandApproval {
     pub thread_id: ThreadId,
     pub turn_id: TurnId,
     pub item_id: ItemId,
-    /// Tells several questions about one item apart.
+    /// Distinguishes several questions about one item.
     #[serde(default)]
     pub approval_id: Option<String>,
     /// The command line; missing where only a network address is asked about.

@@ -7,7 +7,7 @@ use super::script::{command, drain, item, lines, projected, says, sent, thinks, 
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::request::Who;
-use talaria_core::transcript::{Limits, Message, Projector, Sent};
+use talaria_core::transcript::{Message, ProjectionLimits, Projector, SentInput};
 
 fn complete(projector: &mut Projector, items: &[Value]) {
     items.iter().for_each(|wire| projector.complete(&item(wire)));
@@ -55,8 +55,8 @@ fn a_message_is_given_out_when_nothing_can_be_added_any_more() {
 #[test]
 fn the_users_own_message_comes_back_and_is_not_a_second_one() {
     assert_eq!(projected(&[user("u", "go"), says("m", "Done.")]), lines(&[Message::assistant("Done.")]));
-    let mut projector = Projector::new(Limits::default());
-    projector.sent(Sent::new(Some("c-1".to_owned()), &[InputPart::Text { text: "go".to_owned() }]));
+    let mut projector = Projector::new(ProjectionLimits::default());
+    projector.sent(SentInput::new(Some("c-1".to_owned()), &[InputPart::Text { text: "go".to_owned() }]));
     let echo = json!({ "type": "userMessage", "id": "u", "clientId": "c-1", "content": [] });
     complete(&mut projector, &[echo, says("m", "Done.")]);
     projector.finish(&Outcome::Completed);
@@ -115,7 +115,7 @@ fn a_person_who_speaks_twice_gets_a_note_between() {
 
 #[test]
 fn a_turn_that_nobody_opened_says_so() {
-    let mut projector = Projector::new(Limits::default());
+    let mut projector = Projector::new(ProjectionLimits::default());
     complete(&mut projector, &[json!({ "type": "contextCompaction", "id": "k" })]);
     projector.finish(&Outcome::Completed);
     expect![[r#"

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::script::{command, drain, item, says, sent, thinks, user};
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::request::Who;
-use talaria_core::transcript::{Limits, Message, Projector, Role};
+use talaria_core::transcript::{Message, ProjectionLimits, Projector, Role};
 
 /// What happens to a projector.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ fn outcome(index: usize) -> Outcome {
 
 /// Plays happenings to a caller who records its own inputs; gives the whole transcript of the turn.
 fn transcript(happenings: &[Happening], opening: Option<&str>) -> Vec<Message> {
-    let mut projector = Projector::new(Limits { output: 8 });
+    let mut projector = Projector::new(ProjectionLimits { output: 8 });
     let (mut messages, mut is_finished) = (Vec::new(), false);
     let record = |projector: &mut Projector, messages: &mut Vec<Message>, text: &str| {
         projector.sent(sent(text));

@@ -8,7 +8,7 @@ use talaria_codex_proto::wire::item::WireItem;
 use talaria_core::input::InputPart;
 use talaria_core::item::Item;
 use talaria_core::outcome::Outcome;
-use talaria_core::transcript::{Limits, Message, Projector, Sent};
+use talaria_core::transcript::{Message, ProjectionLimits, Projector, SentInput};
 
 /// Reads an item.
 pub(super) fn item(wire: &Value) -> Item {
@@ -34,13 +34,13 @@ pub(super) fn thinks(id: &str, text: &str) -> Value {
 }
 
 /// An input that the caller sent.
-pub(super) fn sent(text: &str) -> Sent {
-    Sent::new(None, &[InputPart::Text { text: text.to_owned() }])
+pub(super) fn sent(text: &str) -> SentInput {
+    SentInput::new(None, &[InputPart::Text { text: text.to_owned() }])
 }
 
 /// A turn that the caller opened with `go`.
 pub(super) fn turn() -> Projector {
-    let mut projector = Projector::new(Limits::default());
+    let mut projector = Projector::new(ProjectionLimits::default());
     projector.sent(sent("go"));
     projector
 }

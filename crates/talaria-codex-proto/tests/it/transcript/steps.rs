@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::script::{command, drain, item, lines, projected, says, turn};
 use talaria_core::outcome::Outcome;
-use talaria_core::transcript::{Limits, Projector};
+use talaria_core::transcript::{ProjectionLimits, Projector};
 
 /// A completion that the real Codex 0.130 sent for `thread/shellCommand`; only the directory is another one.
 const COMMAND_EXEC_COMPLETED: &str = r#"{"aggregatedOutput":"hi\n","command":"/bin/bash -lc 'echo hi; exit 3'","commandActions":[{"command":"echo hi; exit 3","type":"unknown"}],"cwd":"/home/dev/lab/work","durationMs":18,"exitCode":3,"id":"24c1d201-f67e-4d2c-82fd-31cdb679a529","processId":null,"source":"userShell","status":"failed","type":"commandExecution"}"#;
@@ -130,6 +130,7 @@ fn a_tool_says_what_went_wrong() {
     let text = json!({ "content": [{ "type": "text", "text": "half" }] });
     let parts =
         json!([{ "type": "inputText", "text": "half" }, { "type": "inputImage" }, { "type": "inputImage" }]);
+    let unknown = json!([{ "type": "inputText", "text": "Outcome unknown: the turn ended" }]);
     expect![[r#"
         "[failed: no such page]"
         "half\n[failed: broke]"
@@ -138,7 +139,8 @@ fn a_tool_says_what_went_wrong() {
         "{\"n\":1}"
         "half\n[2 images]"
         "half\n[2 images]\n[failed]"
-        "[failed]"
+        "[ended in a way that is not known]"
+        "Outcome unknown: the turn ended\n[ended in a way that is not known]"
     "#]]
     .assert_eq(&results(&[
         mcp("1", &json!({ "status": "failed", "error": { "message": "no such page" } })),
@@ -152,6 +154,7 @@ fn a_tool_says_what_went_wrong() {
         own("6", &json!({ "status": "completed", "contentItems": parts, "success": true })),
         own("7", &json!({ "status": "completed", "contentItems": parts, "success": false })),
         own("8", &json!({ "status": "failed", "contentItems": null })),
+        own("9", &json!({ "status": "failed", "contentItems": unknown, "success": false })),
     ]));
 }
 
@@ -168,7 +171,7 @@ fn a_clients_tool_keeps_its_own_name() {
 
 #[test]
 fn long_output_keeps_its_beginning_and_its_end() {
-    let mut projector = Projector::new(Limits { output: 20 });
+    let mut projector = Projector::new(ProjectionLimits { output: 20 });
     projector.complete(&item(&command("c", &format!("first{}last\n", "x".repeat(1000)))));
     let answer = drain(&mut projector).pop().unwrap();
     assert_eq!(answer.content.unwrap(), "firstxxxxx\n[990 bytes left out]\nxxxxxlast\n");

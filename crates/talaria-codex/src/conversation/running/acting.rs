@@ -16,6 +16,10 @@ impl<W: Watcher> Running<'_, W> {
     /// Does what the turn wants done, until it wants nothing or is over.
     pub(super) async fn carry_out(&mut self) -> Option<Report> {
         while let Some(output) = self.turn.poll() {
+            if let Output::CallTool { call, .. } = &output {
+                let confinement = self.turn.bounds().tool_confinement();
+                self.watcher.offered(&call.invocation(&self.session.started.thread, confinement));
+            }
             // What has consequences outside comes after what led to it has been kept.
             if !matches!(output, Output::Emit(_) | Output::Heard(_) | Output::Record(_))
                 && let Err(not_kept) = self.keep().await
@@ -85,7 +89,8 @@ impl<W: Watcher> Running<'_, W> {
                 Output::Record(record) => self.watcher.record(record),
                 Output::Reply { id, result } => host.respond(&id, &result),
                 Output::CallTool { id, call } => {
-                    let work = self.session.options.tools.run((*call).into());
+                    let confinement = self.turn.bounds().tool_confinement();
+                    let work = self.session.options.tools.run(call.invocation(&thread, confinement));
                     self.errands.run_tool(host, id, work);
                 }
                 Output::Heard(item) => self.tell(Event::ItemCompleted { item }),
@@ -106,7 +111,7 @@ impl<W: Watcher> Running<'_, W> {
         None
     }
 
-    /// Keeps what was told so far, and says so to whoever waits for it.
+    /// Keeps what was reported so far, and says so to those who wait for it.
     pub(super) async fn keep(&mut self) -> Result<(), NotKept> {
         self.watcher.keep().await?;
         for waiting in self.waiting_for_keep.drain(..) {
@@ -116,13 +121,13 @@ impl<W: Watcher> Running<'_, W> {
         Ok(())
     }
 
-    /// Lets go of a turn about which nothing can be written down any more. What becomes of it is somebody else's to find
-    /// out; nothing is told.
+    /// Lets go of a turn about which nothing can be recorded any more. What becomes of it is someone else's to find
+    /// out; nothing is reported.
     pub(super) fn give_up(&self, not_kept: &NotKept) -> Report {
         Report::new(Outcome::Lost { why: not_kept.to_string() }, None, Usage::default(), 0)
     }
 
-    /// Tells what became of further input before the turn is reported as over, as far as that is known by then.
+    /// Reports what became of further input before the turn is reported as over, as far as that is known by then.
     pub(super) async fn settle_steering(&mut self) {
         let deadline = Instant::now() + STEER_GRACE;
         while let Some(done) = self.errands.steered(deadline).await {

@@ -2,9 +2,9 @@
 //!
 //! Codex says that it took such input, shows it as a message of the person when it puts it before the model, and may do
 //! neither: input that comes while the last response ends is acknowledged and never put before the model (0.130). So
-//! input counts as read only if the turn showed it and the model did something afterwards. What was not read by the end of
-//! the turn is returned to its sender (`Event::Unqueued`). The events of a turn say all of this, so another engine goes on from
-//! them (`replay`).
+//! input counts as read only if the turn showed it and the model did something afterwards. What was not read by the end
+//! of the turn is returned to its sender (`Event::Unqueued`). The events of a turn say all of this, so another engine
+//! continues from them (`replay`).
 
 use std::collections::HashSet;
 
@@ -46,7 +46,7 @@ impl Taken {
         }
     }
 
-    /// Learns from what is told of the turn.
+    /// Learns from what is reported of the turn.
     pub(super) fn learn(&mut self, event: &Event) {
         match event {
             Event::ItemStarted { item } | Event::ItemCompleted { item }

@@ -1,4 +1,4 @@
-//! What a turn tells: events, covered before anybody sees them, and the messages that are made of them.
+//! What a turn publishes: events, masked before anyone sees them, and the messages that are made of them.
 
 use talaria_codex_proto::turn::sub_agents;
 use talaria_core::event::Event;
@@ -10,7 +10,7 @@ use super::Running;
 use crate::conversation::Watcher;
 
 impl<W: Watcher> Running<'_, W> {
-    /// Tells an event. From here on nobody sees a secret: neither whoever watches nor what is kept.
+    /// Publishes an event. From here on no one sees a secret: neither the watchers nor the store.
     pub(super) fn tell(&mut self, event: Event) {
         let Self { session, watcher, projector, veil, taken, .. } = self;
         veil.cover(event, &mut |event| {
@@ -48,7 +48,7 @@ impl<W: Watcher> Running<'_, W> {
         }
     }
 
-    /// What the person said goes behind what came before it.
+    /// What the person said goes after what came before it.
     pub(super) fn remember_said(&mut self, text: &str) {
         self.keep_messages();
         self.session.memory.push(Message::user(redact(text)));

@@ -1,4 +1,4 @@
-//! The single values of `[mcp_servers.NAME]`: what each may be, and how it is told that it is not.
+//! The single values of `[mcp_servers.NAME]`: what each may be, and how it is reported that it is not.
 //!
 //! Called by the reader of the section. What may be a secret is not repeated in a message.
 
@@ -11,7 +11,7 @@ use super::super::did_you_mean;
 use super::super::keys::{Wrong, text, wrong_type};
 use crate::duration::{DurationError, LONGEST, from_seconds, parse_duration};
 use crate::nearest::nearest;
-use crate::servers::{Given, is_variable_name};
+use crate::servers::{ValueSource, is_variable_name};
 
 /// What `transport` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,16 +114,16 @@ pub(super) fn names(item: &Item) -> Result<Vec<String>, Wrong> {
 }
 
 /// A variable for the program; Codex passes one on under its own name only.
-pub(super) fn variable(name: &str, item: &Item) -> Result<Given, Wrong> {
+pub(super) fn variable(name: &str, item: &Item) -> Result<ValueSource, Wrong> {
     if name.is_empty() || name.contains(['=', '\0']) {
         return Err(wrong("is not the name of a variable"));
     }
     let value = value(item)?;
     match &value {
-        Given::Literal(text) if text.contains('\0') => Err(wrong("must not hold a zero byte")),
-        Given::Variable(other) if other == name => Ok(value),
-        Given::Literal(_) => Ok(value),
-        Given::Variable(_) | Given::Bearer(_) => {
+        ValueSource::Literal(text) if text.contains('\0') => Err(wrong("must not hold a zero byte")),
+        ValueSource::Variable(other) if other == name => Ok(value),
+        ValueSource::Literal(_) => Ok(value),
+        ValueSource::Variable(_) | ValueSource::Bearer(_) => {
             let hint = is_variable_name(name).then(|| format!("write {name} = \"${{{name}}}\""));
             Err(wrong_with("Codex passes a variable on under its own name only", hint))
         }
@@ -131,25 +131,25 @@ pub(super) fn variable(name: &str, item: &Item) -> Result<Given, Wrong> {
 }
 
 /// A header of every request.
-pub(super) fn header(name: &str, item: &Item) -> Result<Given, Wrong> {
+pub(super) fn header(name: &str, item: &Item) -> Result<ValueSource, Wrong> {
     if !crate::servers::is_header_name(name) {
         return Err(wrong("is not the name of a header"));
     }
     let value = value(item)?;
     match &value {
-        Given::Literal(text) if text.chars().any(|c| c.is_control() && c != '\t') => {
+        ValueSource::Literal(text) if text.chars().any(|c| c.is_control() && c != '\t') => {
             Err(wrong("must not hold control characters"))
         }
-        Given::Bearer(_) if !name.eq_ignore_ascii_case("authorization") => {
+        ValueSource::Bearer(_) if !name.eq_ignore_ascii_case("authorization") => {
             Err(wrong("Codex puts Bearer and a variable into the header Authorization only"))
         }
         _ => Ok(value),
     }
 }
 
-fn value(item: &Item) -> Result<Given, Wrong> {
+fn value(item: &Item) -> Result<ValueSource, Wrong> {
     let text = item.as_str().ok_or_else(|| wrong_type(item, "a string"))?;
-    Given::read(text).map_err(|message| wrong(&message))
+    ValueSource::read(text).map_err(|message| wrong(&message))
 }
 
 /// Refuses a reference where Codex has none, and what no argument of a program can hold.

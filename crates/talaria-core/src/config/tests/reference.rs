@@ -102,7 +102,35 @@ const KEYS: &[(&str, &str, &str)] = &[
         "`all`; `own` for tasks that a model started",
         "Which conversations the model may search: `own`, `project` (same repository or directory), `all`",
     ),
+    (
+        "memory.write_approval",
+        "`false`",
+        "Whether every change of the memory by a model waits for `talaria memory approve`; what looks like planted instructions always waits",
+    ),
+    ("memory.snapshot_chars", "`8000`", "How many characters of the memory a conversation starts with"),
+    (
+        "memory.tasks",
+        "`false`",
+        "Whether your background tasks may change the memory; those that a model started only read it",
+    ),
+    (
+        "tools.memory",
+        "`true`",
+        "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",
+    ),
     ("tools.recall", "`true`", "Whether new conversations offer the model the tool `talaria_recall`"),
+    ("tools.web", "`true`", "Whether new conversations offer the model the tool `talaria_web`"),
+    (
+        "web.allow",
+        "none",
+        "Hosts that the model may read although their addresses are private: names or addresses, with a port or without",
+    ),
+    (
+        "web.network",
+        "`follow`",
+        "Where the sandbox of a conversation has no network: `follow` asks you before the model reads a web page, `always` \
+         lets it read",
+    ),
     ("chat.enter", "`steer`", "What Enter does while a turn runs"),
     ("chat.theme", "`terminal`", "Colours of the chat"),
     ("model.default", "", "The model"),

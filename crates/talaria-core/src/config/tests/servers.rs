@@ -69,7 +69,7 @@ h = 1
             error line 14: mcp_servers.b.headers.a: must not hold control characters
             error line 14: mcp_servers.b.headers.b: codex puts bearer and a variable into the header authorization only
             error line 14: mcp_servers.b.headers.authorization: codex cannot put ${t} into the middle of a value
-            error line 14: mcp_servers.b.headers.x-c: stands there twice
+            error line 14: mcp_servers.b.headers.x-c: is set twice
             error line 15: mcp_servers.b.transport: is not known; allowed: http, sse, stdio; did you mean sse?
             error line 17: mcp_servers.c.url: must not hold a reference to a variable; codex reads variables in env and headers only
             error line 18: mcp_servers.c.transport: a server with a url is not reached over stdio

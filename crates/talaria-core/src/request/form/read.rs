@@ -122,7 +122,7 @@ fn number(text: &str) -> Option<Value> {
     }
 }
 
-/// The option that somebody means by its number, counted from 1, its name, or its value.
+/// The option that someone means by its number, counted from 1, its name, or its value.
 fn choose(options: &[FormOption], text: &str) -> Option<String> {
     let text = text.trim();
     let named = |option: &&FormOption| option.label().eq_ignore_ascii_case(text) || option.value == text;

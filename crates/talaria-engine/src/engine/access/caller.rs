@@ -25,7 +25,7 @@ use crate::peer_process;
 use talaria_codex::conversation::Command;
 use talaria_home::clock::now_ms;
 
-/// How many refusals are written down in one minute. A caller in a loop must not keep the disk busy.
+/// How many refusals are recorded in one minute. A caller in a loop must not keep the disk busy.
 const REFUSALS_A_MINUTE: u32 = 120;
 const MINUTE_MS: i64 = 60_000;
 
@@ -51,7 +51,7 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one. Is it to be written down?
+    /// Counts one. Is it to be recorded?
     fn count(&self, now: i64) -> bool {
         self.total.fetch_add(1, Ordering::Relaxed);
         let minute = now / MINUTE_MS;
@@ -119,7 +119,8 @@ impl Engine {
         &self.identity
     }
 
-    /// What this caller may do. Read anew each time, because the person may change the configuration while the engine runs.
+    /// What this caller may do. Read again each time, because the person may change the configuration while the engine
+    /// runs.
     pub(crate) fn access(&self) -> Access {
         Access::of_owner(&self.identity).unwrap_or_else(|| Access::of(&self.identity, &self.bridge()))
     }
@@ -133,7 +134,7 @@ impl Engine {
         self.inner.home.load_config().map(|(config, _)| config.bridge).unwrap_or_default()
     }
 
-    /// Who does what is done through this. A client may say that nobody was there or that the demo answers, nothing else.
+    /// Who does what is done through this. A client may say that no one was there or that the demo answers, nothing else.
     pub(crate) fn who(&self, claimed: Who) -> Who {
         match claimed {
             _ if self.access() != Access::OWNER => Who::Model,
@@ -226,13 +227,13 @@ impl Engine {
         Ok(rows.into_iter().map(views::audit).collect())
     }
 
-    /// Writes down that this caller did something that is no row of its own.
+    /// Records that this caller did something that is no row of its own.
     pub(crate) async fn record(&self, action: &str, session: &SessionId) {
         let entry = NewAudit { session: Some(session.to_string()), ..self.audit_entry(action) };
         self.keep_record(entry).await;
     }
 
-    /// Writes down that this caller runs a command of its own.
+    /// Records that this caller runs a command of its own.
     pub(crate) async fn record_shell(&self, shell: &Shell) {
         let entry = NewAudit { session: shell.session.clone(), ..self.audit_entry("shell") };
         self.keep_record(entry).await;

@@ -1,7 +1,7 @@
 //! Who may see and do what. People may do everything; a model sees and touches its own tasks, works in the directories
 //! that are opened for it, and answers only what the user's policy lets it answer.
 //!
-//! What is not a model's to see does not exist for it: it is told the same as about an id that nobody has.
+//! What a model may not see does not exist for it: the response is the same as for an unknown id.
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ impl Engine {
         Ok(task.is_some_and(|task| is_own(&task.owner, &self.principal().to_string())))
     }
 
-    /// Finds a session by what somebody typed.
+    /// Finds a session by what a person typed.
     pub(crate) async fn find(&self, id: &str) -> Result<SessionRow, Problem> {
         let found = self.inner.shelf.store.find_session(id).await.map_err(|error| views::problem(&error))?;
         match found {
@@ -65,7 +65,7 @@ impl Engine {
     fn no_session(&self, id: &str) -> Problem {
         let problem = Problem::new(ProblemCode::Unknown, format!("there is no session or task {id:?}"));
         if self.principal().reads_tool_hints() {
-            return problem.try_this("the action `list` names your tasks; give the whole id");
+            return problem.try_this("the action `list` names your tasks; use the whole id");
         }
         problem.next(NextStep::FindSession)
     }
@@ -85,7 +85,7 @@ impl Engine {
             request.kind
         );
         let hint = format!(
-            "tell the person what is asked and wait; they answer with `talaria requests answer {} accept` (or decline)",
+            "show the person the question and wait; they answer with `talaria requests answer {} accept` (or decline)",
             request.id
         );
         let problem = Problem::new(ProblemCode::Forbidden, message).try_this(hint);
@@ -161,7 +161,7 @@ impl Engine {
         };
         if let Some(target) = new.notify.iter().find(|text| !allowed(text)) {
             let label = target.parse::<Target>().map(|target| target.label()).unwrap_or_default();
-            let message = format!("{} may not have {label} told", self.principal());
+            let message = format!("{} may not notify {label}", self.principal());
             let hint = "use local; the person can list targets in bridge.notify_targets in config.toml";
             return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
         }
@@ -227,7 +227,7 @@ impl Engine {
     }
 
     /// The directories in which a model may let Codex work, without links. Where a client was started counts only if that
-    /// is a place for work: the home directory and the root are where programs are started that nobody sent anywhere.
+    /// is a place for work: the home directory and the root are where programs are started without a chosen directory.
     async fn open_roots(&self, rights: &Rights, started_in: Option<&str>) -> Vec<PathBuf> {
         let is_place = |path: &&str| {
             let path = Path::new(path);

@@ -2,7 +2,7 @@
 //! nothing of it; requests are listed, answered and closed without it. Only who delivers an answer reads it.
 
 use serde::{Deserialize, Serialize};
-use talaria_codex_proto::turn::Asked;
+use talaria_codex_proto::turn::RequestIdentity;
 use talaria_store::RequestOrigin;
 
 /// Who asks.
@@ -10,7 +10,7 @@ use talaria_store::RequestOrigin;
 #[serde(tag = "from", rename_all = "snake_case")]
 pub(crate) enum Asker {
     /// Codex, which offers the question again under the same JSON-RPC id.
-    Codex(Asked),
+    Codex(RequestIdentity),
     /// Talaria itself, which asks again by itself what it asked before.
     Talaria {
         /// What for.
@@ -24,15 +24,17 @@ pub(crate) enum Asker {
 pub(crate) enum OwnQuestion {
     /// Whether a task may have more than its sandbox.
     TaskPower,
+    /// Whether a model may read a web page.
+    WebPage,
 }
 
 impl Asker {
-    /// What is written down of it. `host` is the host that asks.
+    /// What is recorded of it. `host` is the host that asks.
     pub(crate) fn origin(&self, host: Option<String>) -> RequestOrigin {
         RequestOrigin { host, json: serde_json::to_string(self).unwrap_or_default() }
     }
 
-    /// Reads what was written down; `None` for an asker that this program does not know.
+    /// Reads what was recorded; `None` for an asker that this program does not know.
     pub(crate) fn of(origin: &RequestOrigin) -> Option<Self> {
         serde_json::from_str(&origin.json).ok()
     }
@@ -50,7 +52,7 @@ mod tests {
         let asker = |json: &str| Asker::of(&RequestOrigin { host: None, json: json.to_owned() });
         let migrated =
             r#"{"from":"codex","id":9007199254740993,"method":"m","thread":"t","turn":null,"item":"i"}"#;
-        let asked = Asked {
+        let asked = RequestIdentity {
             id: RequestId::Number(9_007_199_254_740_993),
             method: "m".to_owned(),
             thread: Some(ThreadId::new("t")),
@@ -59,14 +61,15 @@ mod tests {
         };
         assert_eq!(asker(migrated), Some(Asker::Codex(asked.clone())));
         let text = r#"{"from":"codex","id":"7","method":"m","thread":null,"turn":null,"item":null}"#;
-        let named = Asked { id: RequestId::Text("7".to_owned()), thread: None, item: None, ..asked };
+        let named =
+            RequestIdentity { id: RequestId::Text("7".to_owned()), thread: None, item: None, ..asked };
         assert_eq!(asker(text), Some(Asker::Codex(named)));
         assert_eq!(asker(r#"{"from":"a later program"}"#), None);
     }
 
     #[test]
     fn what_is_written_down_is_read_back() {
-        let asked = Asked {
+        let asked = RequestIdentity {
             id: RequestId::Text("0".to_owned()),
             method: "m".to_owned(),
             thread: None,

@@ -1,7 +1,7 @@
-//! Hands what was written down to whoever follows a conversation: first what is kept, then what comes.
+//! Publishes what was recorded to the followers of a conversation: first what is stored, then what comes.
 //!
-//! A follower that is slow never holds anybody up: what it missed of the live stream it reads from the store. Only
-//! committed lines are published, so nobody sees what a crash could take back.
+//! A slow follower never blocks the writer: what it missed of the live stream it reads from the store. Only
+//! committed lines are published, so no one sees what a crash could take back.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const WAITING: usize = 256;
 
 /// An event of a conversation as one line of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct EventLine {
     /// Its number.
     pub seq: i64,
     /// The whole event, with session and number.
@@ -22,7 +22,7 @@ pub struct Line {
 /// The live lines of one conversation.
 #[derive(Clone, Debug)]
 pub(crate) struct Feed {
-    live: broadcast::Sender<Line>,
+    live: broadcast::Sender<EventLine>,
 }
 
 impl Default for Feed {
@@ -33,17 +33,17 @@ impl Default for Feed {
 
 impl Feed {
     /// Publishes a line that was committed.
-    pub(crate) fn publish(&self, line: Line) {
-        // Nobody may be listening.
+    pub(crate) fn publish(&self, line: EventLine) {
+        // There may be no subscriber.
         let _ = self.live.send(line);
     }
 
-    /// Does anybody listen?
+    /// Is there a subscriber?
     pub(crate) fn has_followers(&self) -> bool {
         self.live.receiver_count() > 0
     }
 
-    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Line> {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<EventLine> {
         self.live.subscribe()
     }
 }

@@ -8,39 +8,39 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
-use crate::engine::journal::feed::Line;
+use crate::engine::journal::feed::EventLine;
 use crate::engine::journal::rows;
 
 /// How many events are read from the store at once.
 const PAGE: u32 = 256;
 
-/// Somebody who follows a conversation.
+/// A client that follows a conversation.
 #[derive(Debug)]
-pub struct Follow {
+pub struct JournalFollower {
     store: Store,
     session: SessionId,
     last: i64,
-    kept: VecDeque<Line>,
+    kept: VecDeque<EventLine>,
     /// There may be more in the store than was read.
     is_behind: bool,
-    live: Receiver<Line>,
+    live: Receiver<EventLine>,
     ended: watch::Receiver<bool>,
 }
 
-impl Follow {
+impl JournalFollower {
     /// `live` must have been subscribed before, so that nothing is missed between it and the store.
     pub(crate) fn new(
         store: Store,
         session: SessionId,
         after: i64,
-        live: Receiver<Line>,
+        live: Receiver<EventLine>,
         ended: watch::Receiver<bool>,
     ) -> Self {
         Self { store, session, last: after, kept: VecDeque::new(), is_behind: true, live, ended }
     }
 
     /// The next line; waits until there is one. `None` when the engine ends. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Line> {
+    pub async fn next(&mut self) -> Option<EventLine> {
         loop {
             if let Some(line) = self.kept.pop_front() {
                 self.last = line.seq;
@@ -60,7 +60,7 @@ impl Follow {
                 continue;
             }
             let line = tokio::select! {
-                // How a turn ended is told before the engine ends.
+                // How a turn ended is reported before the engine ends.
                 biased;
                 line = self.live.recv() => line,
                 _ = self.ended.wait_for(|ended| *ended) => return None,
@@ -82,11 +82,11 @@ pub(crate) async fn page(
     session: &SessionId,
     after: i64,
     limit: u32,
-) -> Result<Vec<Line>, StoreError> {
+) -> Result<Vec<EventLine>, StoreError> {
     let events = store.events(session, after, limit).await?;
     let line = |event: talaria_store::EventRow| {
         let json = rows::line(session, event.seq, event.at, event.turn, &event.json);
-        Line { seq: event.seq, json: json.into() }
+        EventLine { seq: event.seq, json: json.into() }
     };
     Ok(events.into_iter().map(line).collect())
 }

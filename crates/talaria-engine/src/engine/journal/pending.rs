@@ -1,6 +1,6 @@
-//! What happened and was not written down yet. Pieces of text wait a little and are joined; everything else is urgent.
+//! What happened and was not recorded yet. Pieces of text wait a little and are joined; everything else is urgent.
 //!
-//! Pure: the journal gives the time and does the writing. Order is never changed: only neighbours are joined.
+//! Pure: the journal passes the time and does the writing. Order is never changed: only neighbours are joined.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_millis(80);
 /// How much text may wait.
 const ENOUGH: usize = 4096;
 
-/// Events that wait to be written down.
+/// Events that wait to be recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     events: Vec<Event>,
@@ -67,7 +67,7 @@ fn piece(event: &Event) -> Option<(&ItemId, &str)> {
 }
 
 /// Appends a piece to the one before it, if both belong to the same text and that one is not long enough already: while a
-/// flood is written down the next one piles up, and no reader should get it as one event.
+/// flood is recorded the next one piles up, and no reader should get it as one event.
 fn join(last: &mut Event, next: &Event) -> bool {
     match (last, next) {
         (Event::TextDelta { item, delta }, Event::TextDelta { item: same, delta: more })

@@ -1,7 +1,7 @@
-//! What is written down of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
+//! What is recorded of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
 //! becomes of an answer that never got there.
 
-use talaria_codex_proto::turn::{Asked, Fate, Record, RecordedRequest, Standing};
+use talaria_codex_proto::turn::{AnswerStage, Fate, Record, RecordedRequest, RequestIdentity};
 use talaria_core::escrow;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
@@ -21,11 +21,11 @@ use talaria_home::clock::now_ms;
 const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Journal {
-    /// Takes up a turn in flight: its requests are there already. Those whose answer was secret, and is not known any more,
-    /// are open again; the others are left alone, because somebody may be answering them right now.
+    /// Resumes a turn in flight: its requests are there already. Those whose answer was secret, and is not known any
+    /// more, are open again; the others are left alone, because a person may be answering them right now.
     pub(crate) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
         self.known.extend(requests.iter().map(|request| request.ticket.clone()));
-        let open = requests.iter().filter(|request| matches!(request.standing, Standing::Open));
+        let open = requests.iter().filter(|request| matches!(request.standing, AnswerStage::Open));
         let open: Vec<TicketId> = open.map(|request| request.ticket.clone()).collect();
         self.ask(|asking| asking.extend(open));
         for ticket in forgotten {
@@ -37,11 +37,11 @@ impl Journal {
     pub(crate) fn abandon(&mut self, request: RecordedRequest) {
         let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
         let (decision, by, fate) = match standing {
-            Standing::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
+            AnswerStage::Answered { answer, by } if binding.is_some() && escrow::is_keepable(&answer) => {
                 (answer.decision, by, Fate::Kept { answer: Box::new(answer), by })
             }
-            Standing::Open | Standing::Answered { .. } => (Decision::Void, Who::Codex, Fate::Void),
-            Standing::Delivering { answer, by } => {
+            AnswerStage::Open | AnswerStage::Answered { .. } => (Decision::Void, Who::Codex, Fate::Void),
+            AnswerStage::Delivering { answer, by } => {
                 (answer.map_or(Decision::Accept, |answer| answer.decision), by, Fate::Unknown)
             }
         };
@@ -54,7 +54,7 @@ impl Journal {
         self.record(Record::Fate { ticket, fate });
     }
 
-    /// Somebody is asked, or nobody is any more.
+    /// A request was opened or closed.
     pub(crate) fn ask(&mut self, change: impl FnOnce(&mut Vec<TicketId>)) {
         change(&mut self.asking);
         let is_waiting = !self.asking.is_empty();
@@ -70,7 +70,7 @@ impl Journal {
         }
         let thread =
             opened.asked.thread.or_else(|| self.started.as_ref().map(|started| started.thread.clone()));
-        let asker = Asker::Codex(Asked { thread, ..opened.asked });
+        let asker = Asker::Codex(RequestIdentity { thread, ..opened.asked });
         let binding = opened.binding.and_then(|binding| serde_json::to_string(&binding).ok());
         self.new_request(id, ask, asker, opened.place, binding);
     }
@@ -131,7 +131,7 @@ impl Journal {
         let patch = RequestPatch {
             decision: Some(rows::word(&answer.decision)),
             answer_sealed: self.sealed(answer),
-            // Who a person or a model is was written down with the answer.
+            // Who a person or a model is was recorded with the answer.
             answered_by: (!matches!(by, Who::User | Who::Model)).then(|| rows::word(&by)),
             ..RequestPatch::state(ticket, RequestState::Delivering)
         };
@@ -185,7 +185,7 @@ impl Journal {
     }
 }
 
-/// Nobody waits for the answer any more. One that the store has and the turn never heard of is kept.
+/// The turn no longer waits for the answer. One that the store has and the turn never received is kept.
 pub(crate) fn void(ticket: TicketId) -> RequestPatch {
     RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
 }

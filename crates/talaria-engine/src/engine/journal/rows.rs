@@ -10,7 +10,7 @@ use talaria_core::request::{Ask, Decision};
 use talaria_core::transcript::{Message, Role};
 use talaria_store::{Change, NewMessage, RequestPatch, RequestState, SessionPatch, SessionState, TurnPatch};
 
-/// What an event changes in the rows of its turn and session. Requests are written down by who knows their origin.
+/// What an event changes in the rows of its turn and session. Requests are recorded by who knows their origin.
 pub(crate) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
     let turn = |patch: TurnPatch| Change::Turn(TurnPatch { ordinal, ..patch });
     match event {
@@ -36,7 +36,7 @@ pub(crate) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
             model: Some(model.clone()).filter(|model| !model.is_empty()),
             ..SessionPatch::default()
         })],
-        // Of an answer that is on its way its delivery is written down, by who delivers it.
+        // Of an answer that is on its way its delivery is recorded, by who delivers it.
         Event::RequestClosed { id, decision: Decision::Void, .. } => {
             vec![Change::Request(RequestPatch::state(id.clone(), RequestState::Void))]
         }
@@ -67,7 +67,7 @@ pub(crate) fn word(value: &impl serde::Serialize) -> String {
     }
 }
 
-/// The value that a word stands for.
+/// The value that a word means.
 pub(crate) fn value<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
     serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
 }
@@ -83,7 +83,7 @@ pub(crate) fn kind(ask: &Ask) -> &'static str {
     match ask {
         Ask::Command { .. } | Ask::Stdin { .. } | Ask::Network { .. } => "command",
         Ask::Patch { .. } => "patch",
-        Ask::Permissions { .. } | Ask::TaskPower { .. } => "permissions",
+        Ask::Permissions { .. } | Ask::TaskPower { .. } | Ask::WebPage { .. } => "permissions",
         Ask::Input { .. } => "input",
         Ask::Elicitation { .. } | Ask::Tool { .. } | Ask::Host { .. } | Ask::Unsupported { .. } => {
             "elicitation"
@@ -124,7 +124,7 @@ pub(crate) fn prompt(ordinal: i64, text: &str) -> NewMessage {
     }
 }
 
-/// Everything in a message that somebody may look for.
+/// Everything in a message that a search may find.
 fn searched(message: &Message) -> String {
     let mut text = message.content.clone().unwrap_or_default();
     for call in &message.tool_calls {

@@ -1,8 +1,8 @@
 //! Finds out whether this home is the one that its database was written in, and does what follows: a home that was moved
 //! or restored is adopted, a copy of a home that is in use leaves everything unfinished to the original.
 //!
-//! A copy must not touch a process of the original, must not answer for its turns, and must not tell anybody what the
-//! original tells. So its turns in flight end here with the words that the original goes on with them, their requests are
+//! A copy must not touch a process of the original, must not answer for its turns, and must not send the notifications of
+//! the original. So its turns in flight end here with the words that the original continues them, their requests are
 //! void, notifications are abandoned, kept answers expire. Called once, by `recovery`, before any host is looked at.
 
 use std::path::Path;
@@ -114,7 +114,7 @@ impl Inner {
             }
             Relation::Copy { of } => {
                 self.leave_turns_to(of).await?;
-                let why = format!("this home is a copy: {} goes on with it", of.display());
+                let why = format!("this home is a copy: {} continues it", of.display());
                 store.leave_to_original(&why, now_ms()).await?;
                 directory::remove_copies(&self.hosts_dir);
             }
@@ -123,13 +123,13 @@ impl Inner {
         store.set_home_record(&json).await
     }
 
-    /// Settles every turn that the original goes on with: nobody here will know how it ends.
+    /// Settles every turn that the original continues: how it ends will not be known here.
     async fn leave_turns_to(self: &Arc<Self>, original: &Path) -> Result<(), StoreError> {
         let store = &self.shelf.store;
         for (session, turn) in store.unsettled().await? {
             let original = original.display();
             let why = format!(
-                "this home is a copy of {original}, which goes on with this turn; how it ends is known there"
+                "this home is a copy of {original}, which continues this turn; its outcome is known there"
             );
             let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
             let look = format!("TALARIA_HOME={original} talaria sessions show {}", session.id.short());
@@ -142,7 +142,7 @@ impl Inner {
                     patch.code = Some(LEFT.to_owned());
                 }
             }
-            // Not through a journal: what is owed for the end of a turn is the original's to tell.
+            // Not through a journal: the original sends the notifications for the end of a turn.
             let batch = Batch {
                 session: session.id.clone(),
                 epoch: self.shelf.epoch,
@@ -166,7 +166,7 @@ impl Inner {
         }
         let message = format!("this home is a copy, and {original} may be working on this conversation");
         let hint =
-            format!("go on there (TALARIA_HOME={original}), end its engine, or start a new conversation");
+            format!("continue there (TALARIA_HOME={original}), end its engine, or start a new conversation");
         Err(Problem::new(ProblemCode::Conflict, message).try_this(hint))
     }
 }

@@ -1,4 +1,4 @@
-//! How an engine ends: because somebody says so, or because nobody needs it. It takes no more work first; then turns stop
+//! How an engine ends: on request, or because it is not needed. It takes no more work first; then turns stop
 //! or are left to the next engine, the tasks of sessions end, and the hosts are closed or let go.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use talaria_codex::conversation::Command;
 
 /// How long running turns may take to stop when the engine ends.
 const STOPPING: Duration = Duration::from_secs(8);
-/// How often an engine looks whether anybody needs it.
+/// How often an engine checks whether it is needed.
 const LOOK: Duration = Duration::from_secs(5);
 
 impl Engine {
@@ -80,7 +80,7 @@ impl Inner {
         }
     }
 
-    /// Keeps the engine from ending by itself until what this gives is dropped.
+    /// Keeps the engine from ending by itself until the returned guard is dropped.
     pub(crate) fn enter(&self) -> Result<Arc<()>, Problem> {
         let caller = Arc::clone(&self.callers);
         self.check_open().map(|()| caller)
@@ -90,10 +90,10 @@ impl Inner {
         self.desk.is_busy() || !self.shelf.background.is_empty() || Arc::strong_count(&self.callers) > 1
     }
 
-    /// Takes no more work, unless somebody just brought some.
+    /// Takes no more work, unless some has just come.
     fn close_if_quiet(&self) -> bool {
         self.phase.send_if_modified(|phase| {
-            // Whoever comes in has a clone before the phase is looked at, so one of the two sees the other.
+            // A caller has a clone before the phase is read, so one of the two sees the other.
             let is_quiet = *phase == Phase::Open && !self.is_busy();
             if is_quiet {
                 *phase = Phase::Ending;
@@ -103,7 +103,7 @@ impl Inner {
     }
 
     async fn end(&self, keep_turns: bool) {
-        // The tasks of sessions end before their hosts do: what happens to a host from here on is not theirs to tell.
+        // The tasks of sessions end before their hosts do: what happens to a host from here on is not theirs to report.
         self.ended.send_replace(true);
         self.tasks.close();
         self.tasks.wait().await;

@@ -53,7 +53,7 @@ impl HostRegister for Hotel {
     }
 }
 
-/// What was written down about a host; `None` if it cannot be read any more.
+/// What was recorded about a host; `None` if it cannot be read any more.
 pub(crate) fn record(host: &talaria_store::HostRow) -> Option<HostRecord> {
     let intent = HostIntent {
         nonce: host.nonce.clone(),

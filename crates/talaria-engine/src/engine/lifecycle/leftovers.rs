@@ -164,7 +164,7 @@ fn of_ids(home: &TalariaHome, own: &OwnHosts) -> Vec<LeftProcess> {
 /// A host that is left over.
 #[derive(Clone, Copy)]
 struct LeftHost {
-    /// Its process, if that was written down.
+    /// Its process, if that was recorded.
     pid: Option<i32>,
 }
 

@@ -1,7 +1,8 @@
-//! How an engine begins: it takes the home, and takes up what an engine that is gone left there.
+//! How an engine begins: it takes the home, and resumes what an earlier engine left there.
 //!
-//! First the hosts: each one that was written down is adopted if it can be proven to be ours and alive, and ended with
-//! everything below it if not. Then the commands that ran in the background, and the turns that have no outcome: the task of each session goes on with them.
+//! First the hosts: each one that was recorded is adopted if it can be proven to be ours and alive, and ended with
+//! everything below it if not. Then the commands that ran in the background, and the turns that have no outcome: the
+//! task of each session continues them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::engine::lifecycle::copies;
 use crate::engine::lifecycle::host_register::{self, Hotel};
 use crate::engine::lifecycle::rest;
 use crate::engine::lifecycle::trouble::Troubles;
+use crate::engine::memory::MemoryDesk;
 use crate::engine::open_store;
 use crate::engine::queries::views;
 use crate::engine::run::background::BackgroundList;
@@ -36,6 +38,8 @@ use crate::engine::run::servers::Servers;
 use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::{Place, Queue, Room};
+use crate::engine::tools::WebReader;
+use crate::engine::tools::ledger::CallLedger;
 use talaria_codex::HostTransport;
 use talaria_codex::host::{HostSpec, reap_strays};
 use talaria_codex::host_register::{HostRecord, HostRegister as _};
@@ -65,7 +69,7 @@ pub enum OpenError {
     /// The database was opened and then failed.
     #[error(transparent)]
     Read(#[from] StoreError),
-    /// Which home this is cannot be written down.
+    /// Which home this is cannot be recorded.
     #[error("cannot write {}: {cause}", path.display())]
     Identity {
         /// The file.
@@ -100,7 +104,7 @@ impl OpenError {
 }
 
 impl Engine {
-    /// Begins to be the engine of a home, and takes up what an earlier one left. Returns when hosts are adopted; turns go
+    /// Becomes the engine of a home, and resumes what an earlier one left. Returns when hosts are adopted; turns go
     /// on beside.
     pub async fn open(home: TalariaHome, options: EngineOptions) -> Result<Self, OpenError> {
         home.ensure()?;
@@ -141,6 +145,9 @@ impl Engine {
             },
             desk: Desk::default(),
             servers: Servers::default(),
+            calls: CallLedger::default(),
+            memory: MemoryDesk::default(),
+            web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
                 open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
@@ -162,6 +169,10 @@ impl Engine {
             _lock: lock,
         });
         inner.act_on_identity(&identified).await?;
+        let left = inner.shelf.store.abandon_tool_calls(epoch, now_ms()).await?;
+        if left > 0 {
+            tracing::warn!("{left} calls of tools were running when the last engine ended");
+        }
         faults::point("open:hosts").await;
         inner.adopt_hosts().await?;
         inner.take_up_background().await?;
@@ -186,7 +197,7 @@ impl Inner {
         let adoptions = left.iter().map(|host| async {
             let read = host_register::record(host).and_then(|record| Some((self.spec_of(&record)?, record)));
             let Some((spec, record)) = read else {
-                register.ended(&host.nonce, "what was written down about it cannot be read").await;
+                register.ended(&host.nonce, "its record cannot be read").await;
                 return;
             };
             match self.hosts.adopt(&record, spec).await {
@@ -199,12 +210,12 @@ impl Inner {
         futures_util::stream::iter(adoptions).for_each_concurrent(AT_ONCE, |adoption| adoption).await;
         let strays = reap_strays(&self.hosts_dir, &known).await;
         if strays > 0 {
-            tracing::warn!("ended {strays} hosts that nobody had written down");
+            tracing::warn!("ended {strays} hosts that were not recorded");
         }
         Ok(())
     }
 
-    /// How a host that was written down is started again, in the environment of this engine.
+    /// How a host that was recorded is started again, in the environment of this engine.
     fn spec_of(&self, record: &HostRecord) -> Option<HostSpec> {
         let key = &record.intent.key;
         Some(HostSpec {
@@ -222,7 +233,7 @@ impl Inner {
         })
     }
 
-    /// Goes on with every turn that has no outcome.
+    /// Continues every turn that has no outcome.
     async fn take_up_turns(self: &Arc<Self>) -> Result<(), StoreError> {
         let mut sessions: Vec<SessionId> = Vec::new();
         let unsettled = self.shelf.store.unsettled().await?;
@@ -234,7 +245,7 @@ impl Inner {
             }
         }
         self.void_orphans(&sessions).await?;
-        // All of them have their places before the first goes on: whoever waits must find those taken that are.
+        // All of them have their places before the first continues: a task that waits must find those places taken.
         let mut works = Vec::with_capacity(sessions.len());
         for session in &sessions {
             self.shelf.store.take_lease(self.lease(session), crate::engine::Takeover::Older).await?;
@@ -246,7 +257,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives a task that runs its place, and lets one wait where it waited before: those who came first come first.
+    /// Assigns a running task its place, and lets one wait where it waited before: first come, first served.
     async fn line_up(&self, session: &SessionId) -> Result<Option<Place>, StoreError> {
         let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
         let (Some(task), Some(turn)) = (task, store.next_unsettled(session).await?) else { return Ok(None) };
@@ -254,15 +265,15 @@ impl Inner {
         if turn.stage != Stage::Prepared {
             return Ok(Some(self.queue.enter_at_once()));
         }
-        // One that waits for a person keeps nobody behind it waiting.
+        // One that waits for a person does not block those after it.
         let row = store.session(session).await?;
-        if row.as_ref().and_then(Wanted::kept).as_ref().and_then(Wanted::widening).is_none() {
+        if row.as_ref().and_then(Wanted::of_row).as_ref().and_then(Wanted::widening).is_none() {
             self.queue.stand(session, &task.owner);
         }
         Ok(None)
     }
 
-    /// Closes requests whose turn is over: nobody can be waiting for an answer.
+    /// Closes requests whose turn is over: nothing waits for an answer.
     pub(crate) async fn void_orphans(&self, unsettled: &[SessionId]) -> Result<(), StoreError> {
         let pending = vec![RequestState::Open, RequestState::Answered, RequestState::Delivering];
         let filter = RequestFilter { session: None, states: Some(pending) };

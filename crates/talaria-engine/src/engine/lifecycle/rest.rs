@@ -1,6 +1,6 @@
 //! A mark in the home: a person ended the last engine and wants it to stay down until something is asked for.
 //!
-//! Without it nobody can tell an engine that was stopped from one that died, and whoever only looks on would start the
+//! Without it an engine that was stopped looks like one that died, and a passive client would start the
 //! next one. Left before the engine ends, removed by the next engine before it listens, so a home without an engine says
 //! by its mark alone why there is none. Where `talaria stop` had to end Codex itself, because no engine lived, the mark
 //! names those hosts: the next engine says of their turns what happened to them.
@@ -18,7 +18,7 @@ pub fn is_at_rest(home: &Path) -> bool {
 }
 
 /// Leaves the mark, with the names of hosts that are ended without an engine. Without it the engine is started again by
-/// whoever looks on, as if it had died.
+/// passive clients, as if it had died.
 pub(crate) fn begin(home: &Path, ended_hosts: &[String]) {
     let written =
         File::create(home.join(NAME)).and_then(|mut file| file.write_all(ended_hosts.join("\n").as_bytes()));

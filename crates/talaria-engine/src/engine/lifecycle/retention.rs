@@ -12,7 +12,7 @@ use talaria_home::clock::now_ms;
 
 /// How often old events are looked for.
 const EVERY: Duration = Duration::from_secs(6 * 60 * 60);
-/// How long after the start that begins: not while turns are being taken up.
+/// How long after the start that begins: not while turns are being resumed.
 const FIRST: Duration = Duration::from_secs(60);
 /// How long events are kept, unless the configuration says otherwise. What was said and done is kept as messages.
 const KEEP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
@@ -27,7 +27,7 @@ impl Engine {
         if nothing {
             return Err(Problem::new(
                 ProblemCode::BadRequest,
-                "nothing says what is to go: age, number or size",
+                "no limit is given: name an age, a number or a size",
             ));
         }
         let now = now_ms();

@@ -1,4 +1,4 @@
-//! What keeps sessions from being written down right now, for `talaria status` and the log.
+//! What keeps sessions from being recorded right now, for `talaria status` and the log.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use talaria_core::ids::SessionId;
 use talaria_store::StoreError;
 
-/// Sessions that cannot be written down, and why.
+/// Sessions that cannot be recorded, and why.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Troubles(Arc<Mutex<BTreeMap<SessionId, String>>>);
 
 impl Troubles {
-    /// A session waits to be written down.
+    /// A session waits to be recorded.
     pub(crate) fn cannot_write(&self, session: &SessionId, error: &StoreError) {
         let words = format!("{error}; {}", error.next_step());
         let before = self.lock().insert(session.clone(), words.clone());
@@ -20,12 +20,12 @@ impl Troubles {
         }
     }
 
-    /// A session cannot be written down, and that will not change.
+    /// A session cannot be recorded, and that will not change.
     pub(crate) fn gave_up(&self, session: &SessionId, error: &StoreError) {
         tracing::error!("session {session} is let go: {error}");
     }
 
-    /// A session was written down.
+    /// A session was recorded.
     pub(crate) fn can_write(&self, session: &SessionId) {
         if self.lock().remove(session).is_some() {
             tracing::info!("session {session} is written down again");

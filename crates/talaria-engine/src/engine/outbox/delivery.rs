@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use talaria_core::api::{NoticeInfo, Notify, Problem, TaskInfo};
 use talaria_core::ids::TicketId;
-use talaria_core::notice::{Asked, Kept, Notice, NoticeKind};
+use talaria_core::notice::{Notice, NoticeKind, QueuedNotice, RequestNotice};
 use talaria_core::outcome::Outcome;
 use talaria_core::request::Who;
 use talaria_store::{OutboxRow as Row, OutboxState, RequestState, Store, StoreError};
@@ -19,9 +19,9 @@ use crate::engine::run::settings::Wanted;
 use crate::notify::{Deliverer, Outbox, OutboxError, Owed, Senders};
 use talaria_home::clock::now_ms;
 
-/// The most notifications that are sent or shown at once when somebody asks.
+/// The most notifications that are sent or shown at once on request.
 const MOST: usize = 1000;
-/// How long somebody who asks waits for the attempts.
+/// How long such a request waits for the attempts.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(100);
 
 impl Engine {
@@ -39,7 +39,7 @@ impl Engine {
         let (stop, mut ended) = (CancellationToken::new(), self.inner.ended.subscribe());
         let stopping = stop.clone();
         self.inner.tasks.spawn(async move {
-            // This engine has the home for itself: whoever claimed something before is gone, and will not say what
+            // This engine has the home for itself: earlier claimants are gone, and will not report what
             // became of it.
             if let Err(error) = store.end_claims_of_others(&claimer, now_ms()).await {
                 tracing::warn!("what an earlier engine was sending is sent again only later: {error}");
@@ -91,7 +91,7 @@ impl Engine {
         Ok(told)
     }
 
-    /// Waits until something was tried, and gives how it stands then.
+    /// Waits until something was tried, and returns its state then.
     async fn attempted(&self, before: &Row, until: tokio::time::Instant) -> Result<Row, StoreError> {
         loop {
             // Made before the row is read: an attempt in between is not missed.
@@ -122,8 +122,8 @@ impl Engine {
         Ok(NoticeInfo { message: Some(message), ..info })
     }
 
-    /// What a notification says; `None` if nobody needs it any more.
-    async fn words(&self, row: &Row) -> Result<Option<Kept>, Problem> {
+    /// What a notification says; `None` if it is not needed any more.
+    async fn words(&self, row: &Row) -> Result<Option<QueuedNotice>, Problem> {
         let task = self.task(row.session.as_str()).await?;
         let session = self.find(row.session.as_str()).await?;
         let wanted: Option<Wanted> =
@@ -137,7 +137,7 @@ impl Engine {
                 else {
                     return Ok(None);
                 };
-                let asked = Asked {
+                let asked = RequestNotice {
                     id: open.id.to_string(),
                     kind: open.kind.clone(),
                     summary: open.summary.clone(),
@@ -151,7 +151,7 @@ impl Engine {
             }
             _ => self.outcome(&task, row).await?,
         };
-        Ok(Some(Kept { notice, tty }))
+        Ok(Some(QueuedNotice { notice, tty }))
     }
 
     /// What became of the turn that a notification is about; the task may have had another one since.
@@ -182,7 +182,7 @@ async fn not_needed(store: &Store, row: &Row) -> Result<&'static str, StoreError
     })
 }
 
-/// Why a turn was stopped, if nobody wanted that.
+/// Why a turn was stopped, if no person wanted that.
 fn stopped(outcome: &Outcome) -> Option<&'static str> {
     match outcome {
         Outcome::Interrupted { by: Who::Deadline } => Some("its time was up"),

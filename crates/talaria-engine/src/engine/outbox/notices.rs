@@ -1,4 +1,4 @@
-//! Who is told what: a notification is written down in one transaction with what it tells of, and sent as soon as it can
+//! Who is notified of what: a notification is recorded in one transaction with its event, and sent as soon as it can
 //! be. What it says is put together when it is sent, out of what is kept of the task.
 //!
 //! Targets may hold keys (a webhook's address, a program's arguments): they are kept sealed, and shown by their label.
@@ -14,12 +14,12 @@ use crate::engine::queries::views;
 use crate::engine::seal::Seal;
 use talaria_home::clock::now_ms;
 
-/// What stands before a target that is sealed.
+/// The prefix of a target that is sealed.
 const SEALED: &str = "sealed:";
 /// The target that needs no seal.
 const LOCAL: &str = "local";
 
-/// What is owed when a turn of a task is over. Also if nobody is to be told: then that can be seen.
+/// The notification for the end of a task's turn. Also without a target: then that can be seen.
 pub(crate) fn outcome(task: &Card, ordinal: i64) -> impl Iterator<Item = NewOutbox> {
     let name = format!("{}/{ordinal}", task.id);
     let nobody = task.notify.is_empty().then_some(None);
@@ -45,7 +45,7 @@ pub(crate) fn about(payload: &str) -> Option<String> {
 }
 
 /// A target as it is kept.
-pub(crate) fn kept(target: &str, seal: &Seal) -> Result<String, Problem> {
+pub(crate) fn seal_target(target: &str, seal: &Seal) -> Result<String, Problem> {
     if target == LOCAL {
         return Ok(LOCAL.to_owned());
     }
@@ -62,13 +62,13 @@ pub(crate) fn revealed(kept: &str, seal: &Seal) -> Option<Target> {
 }
 
 impl Engine {
-    /// Reads the targets of a new task, and gives them as they are kept.
+    /// Reads the targets of a new task, and returns them as they are stored.
     pub(crate) fn kept_targets(&self, targets: &[String]) -> Result<Vec<String>, Problem> {
         let config = self.inner.home.load_config().map(|(config, _)| config.notify).unwrap_or_default();
         let mut read: Vec<Target> = Vec::new();
         for text in targets {
             let target: Target = text.trim().parse().map_err(|error: talaria_core::notice::BadTarget| {
-                Problem::new(ProblemCode::BadRequest, format!("nobody can be told like this: {error}"))
+                Problem::new(ProblemCode::BadRequest, format!("invalid notification target: {error}"))
             })?;
             config.ready(&target).map_err(|missing| {
                 Problem::new(ProblemCode::BadRequest, missing.to_string())
@@ -78,10 +78,10 @@ impl Engine {
                 read.push(target);
             }
         }
-        read.iter().map(|target| kept(&target.to_string(), &self.inner.shelf.seal)).collect()
+        read.iter().map(|target| seal_target(&target.to_string(), &self.inner.shelf.seal)).collect()
     }
 
-    /// How a notification stands.
+    /// The state of a notification.
     pub(crate) fn notice_info(&self, owed: &OutboxRow, task: &str) -> NoticeInfo {
         let label = |kept: &String| {
             revealed(kept, &self.inner.shelf.seal)
@@ -95,7 +95,7 @@ impl Engine {
             kind: owed.kind.clone(),
             target: owed.target.as_ref().map(label),
             state: match owed.state {
-                // It stays in the outbox, and nobody will send it.
+                // It stays in the outbox and will not be sent.
                 OutboxState::Pending if owed.target.is_none() => NoticeState::NoTarget,
                 OutboxState::Pending => NoticeState::Pending,
                 OutboxState::Sending => NoticeState::Sending,

@@ -1,4 +1,4 @@
-//! What is kept, as the API tells it. Pure.
+//! The stored rows, as the API returns them. Pure.
 
 use jiff::Timestamp;
 use talaria_core::access::PeerEvidence;
@@ -106,7 +106,7 @@ fn request_state(state: RequestState) -> Told {
     }
 }
 
-/// Stands for what a request asks, as it is told with it; `None` if what a yes would mean is not known.
+/// A digest of what a request asks, shown with it; `None` if what a yes would mean is not known.
 pub(crate) fn digest(request: &RequestRow, seal: &Seal) -> Option<String> {
     let binding: Binding = serde_json::from_str(request.binding.as_deref()?).ok()?;
     Some(seal.mark(&binding.subject))
@@ -217,7 +217,7 @@ pub(crate) fn commands_that_run(events: &[talaria_store::EventRow]) -> Vec<Strin
 }
 
 /// One line about something that happened in a task; `None` for what is only bookkeeping.
-pub(crate) fn told(event: &Event) -> Option<String> {
+pub(crate) fn summarise(event: &Event) -> Option<String> {
     let text = match event {
         Event::ItemCompleted { item } => step(&item.body)?,
         Event::RequestOpened { ask, .. } => format!("asks: {}", ask.label()),
@@ -291,7 +291,7 @@ pub(crate) fn candidates(candidates: &[SessionCandidate]) -> String {
     candidates.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What the store says, as the API tells it.
+/// The store's word for it, as the API returns it.
 pub(crate) fn problem(error: &StoreError) -> Problem {
     let code = match error {
         StoreError::UnknownSession(_) => ProblemCode::Unknown,
@@ -332,7 +332,7 @@ mod tests {
             patch("declined"),
         ]
         .iter()
-        .filter_map(told)
+        .filter_map(summarise)
         .collect();
         assert_eq!(
             lines,
@@ -352,12 +352,12 @@ mod tests {
     fn a_question_that_nobody_answered_is_not_said_to_be_decided() {
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "void", "by": "codex" });
         let closed: Event = serde_json::from_value(closed).unwrap();
-        assert_eq!(told(&closed).as_deref(), Some("closed without an answer"));
+        assert_eq!(summarise(&closed).as_deref(), Some("closed without an answer"));
         let closed =
             json!({ "type": "request_closed", "id": "req-1", "decision": "void", "by": "other_client" });
         let closed: Event = serde_json::from_value(closed).unwrap();
         let words = "no longer asked: another client of Codex answered, or Codex withdrew it";
-        assert_eq!(told(&closed).as_deref(), Some(words));
+        assert_eq!(summarise(&closed).as_deref(), Some(words));
     }
 
     #[test]

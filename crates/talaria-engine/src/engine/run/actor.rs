@@ -1,8 +1,8 @@
-//! The task of one session: opens the conversation, runs its turns one after another, and takes up what an
-//! engine that is gone left behind.
+//! The task of one session: opens the conversation, runs its turns one after another, and resumes what an
+//! earlier engine left.
 //!
-//! Everything that a turn needs is in the store; this task can end at any moment, and another one goes on from there. It
-//! ends by itself when nothing was to be done for a while.
+//! Everything that a turn needs is in the store; this task can end at any moment, and another one continues from there.
+//! It ends by itself when nothing was to be done for a while.
 
 use std::time::Duration;
 
@@ -39,13 +39,13 @@ use waiting::unless_stopped;
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 /// How long one of a task does.
 const TASK_PATIENCE: Duration = Duration::from_secs(60);
-/// How long one of a single command does: nobody is likely to go on with it, and who does finds it on its host.
+/// How long the conversation of a single command does: it is seldom continued, and is then found on its host.
 const EXEC_PATIENCE: Duration = Duration::from_secs(5);
-/// The pauses between two tries to go on.
+/// The pauses between two attempts to continue.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
-/// What Codex is told when it is asked to go on after it was lost.
+/// The input for Codex when it is to continue after it was lost.
 const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
-                     may not have been finished. Look at how things stand, then go on.";
+                     may not have been finished. Check the current state, then continue.";
 
 /// The task of one session.
 pub(crate) struct Actor {
@@ -59,9 +59,9 @@ pub(crate) struct Actor {
     is_task: bool,
     /// One prompt on the command line, which as a rule is the last.
     is_exec: bool,
-    /// What became of background commands, until a journal can be told.
+    /// What became of background commands, until there is a journal to report it to.
     untold: Vec<BackgroundNews>,
-    /// The place of a turn that an earlier engine left running, until that is taken up.
+    /// The place of a turn that an earlier engine left running, until that is resumed.
     place: Option<Place>,
 }
 
@@ -121,7 +121,7 @@ impl Actor {
                     tracing::error!("session {} stops: {error}", self.id);
                     break;
                 }
-                // A turn that is written down is run: a store that is busy or full is waited for.
+                // A turn that is recorded is run: a store that is busy or full is waited for.
                 tracing::warn!("session {} waits: {error}", self.id);
                 tokio::time::sleep(BACKOFF.pause(retries)).await;
                 retries += 1;
@@ -154,7 +154,7 @@ impl Actor {
         while let Some(turn) = self.next_turn().await? {
             let next = if self.engine.is_unwritten(&turn) { Purpose::Send } else { Purpose::TakeUp };
             let commands = self.seat.open();
-            // An engine that ends tells every turn to stop that is open by then, and begins no other.
+            // An engine that ends stops every turn that is open by then, and begins no other.
             if self.engine.check_open().is_err() {
                 self.seat.close();
                 return Ok(());
@@ -165,6 +165,7 @@ impl Actor {
                 conversation.rest();
             }
             let report = done?;
+            self.engine.withdraw_web_questions(&self.id).await?;
             self.after(&turn, &report).await?;
         }
         Ok(())
@@ -174,7 +175,7 @@ impl Actor {
         self.engine.shelf.store.next_unsettled(&self.id).await
     }
 
-    /// `Err` means that nothing can be written down any more: somebody else is in charge, or the engine ends.
+    /// `Err` means that nothing can be recorded any more: another engine is in charge, or this one ends.
     async fn run_turn(
         &mut self,
         turn: &TurnRow,
@@ -239,7 +240,9 @@ impl Actor {
         let flight = match (opened, next) {
             (Ok(opened), Purpose::Send) => {
                 journal.prompt(&turn.input_text);
+                let contract = opened.contract;
                 self.begin(&mut journal, opened.notice, opened.warnings);
+                journal.tools(&row, contract, &self.offered_tools());
                 None
             }
             (Ok(mut opened), Purpose::TakeUp) => {
@@ -249,10 +252,11 @@ impl Actor {
                 if is_elsewhere {
                     self.begin(&mut journal, opened.notice, opened.warnings);
                 } else if let Some(conversation) = &self.conversation {
-                    // Nothing of what was told about the conversation has changed.
+                    // Nothing of what was reported about the conversation has changed.
                     journal.on(conversation.host(), conversation.in_force());
                     journal.confirm(&row, conversation.in_force());
                 }
+                journal.tools(&row, opened.contract, &self.offered_tools());
                 Some(flown)
             }
             (Err(report), Purpose::Send) => return refuse(&mut journal, *report).await,
@@ -295,7 +299,7 @@ impl Actor {
         Ok(report)
     }
 
-    /// The input of the last so many turns, which wait.
+    /// The input of the last turns, which wait; at most this many.
     async fn waiting(&self, count: i64) -> Result<Vec<QueuedInput>, StoreError> {
         let count = u32::try_from(count).unwrap_or_default();
         if count == 0 {
@@ -315,7 +319,12 @@ impl Actor {
         Ok(task.zip(row.alias.clone()).map(|(task, id)| Card::new(id, task)))
     }
 
-    /// Tells where the turn runs.
+    /// The names of the tools that a thread has that starts now.
+    fn offered_tools(&self) -> Vec<&'static str> {
+        self.engine.offered_tools().iter().map(|spec| spec.name).collect()
+    }
+
+    /// Reports where the turn runs.
     fn begin(&self, journal: &mut Journal, notice: Option<String>, warnings: Vec<String>) {
         let Some(conversation) = &self.conversation else { return };
         journal.on(conversation.host(), conversation.in_force());
@@ -330,13 +339,13 @@ impl Actor {
 
     /// Sees to it that the conversation is open.
     async fn open(&mut self, row: &SessionRow, next: Purpose) -> Result<Opened, Box<Report>> {
-        let settings = Settings::kept(row).ok_or_else(|| {
+        let settings = Settings::of_row(row).ok_or_else(|| {
             Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
         })?;
         let mut options = settings.options(self.engine.rules());
         options.tools = self.engine.tool_runner(&self.id);
         if self.is_task {
-            // Whoever resumed it with more: a task asks a person.
+            // It may have been resumed with more: a task asks a person.
             options.answers = Answers::Person;
         }
         if let (Some(conversation), Purpose::Send) = (&mut self.conversation, next) {
@@ -357,7 +366,7 @@ impl Actor {
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
         // A kept answer serves the turn after the loss, and no other.
         store.expire_escrow(&self.id, self.engine.shelf.epoch, turn.ordinal, now_ms()).await?;
-        // What the person wants next goes before what nobody asked for.
+        // What the person wants next goes before what Talaria does by itself.
         let is_next = self.next_turn().await?.is_none();
         if is_lost && is_next && !turn.ours && self.engine.continues_after_loss() {
             let text = input::text(GO_ON);

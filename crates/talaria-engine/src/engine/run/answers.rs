@@ -1,4 +1,4 @@
-//! Answers of people to what Codex asks. An answer is written down before Codex gets it, and one wins.
+//! Answers of people to what Codex asks. An answer is recorded before Codex gets it, and one wins.
 
 use talaria_core::api::{AnswerRequest, Answered, Problem, ProblemCode, RequestInfo};
 use talaria_core::escrow;
@@ -28,13 +28,13 @@ impl Engine {
         Ok(told)
     }
 
-    /// One request, however it stands.
+    /// One request, whatever its state.
     pub async fn request(&self, id: &str) -> Result<RequestInfo, Problem> {
         let request = self.find_request(id).await?;
         self.tell(&request).await
     }
 
-    /// Answers a request. One answer wins; whoever comes second is told who was first.
+    /// Answers a request. One answer wins; a later one is refused with who was first.
     pub async fn answer(&self, id: &str, given: AnswerRequest) -> Result<Answered, Problem> {
         self.inner.check_open()?;
         let request = self.find_request(id).await?;
@@ -42,7 +42,10 @@ impl Engine {
         let answer: Answer = serde_json::from_value(given.answer)
             .map_err(|error| Problem::new(ProblemCode::BadRequest, format!("this is no answer: {error}")))?;
         if answer.decision == Decision::Void {
-            return Err(Problem::new(ProblemCode::BadRequest, "nobody can decide that nobody decided"));
+            return Err(Problem::new(
+                ProblemCode::BadRequest,
+                "`void` is not an answer: use accept, decline or cancel",
+            ));
         }
         let digest = views::digest(&request, &self.inner.shelf.seal);
         if given.digest.is_some() && given.digest != digest {
@@ -72,7 +75,7 @@ impl Engine {
             decision: Some(rows::word(&decision)),
             ..self.audit_entry("answer")
         };
-        let kept = talaria_store::Answer {
+        let kept = talaria_store::NewAnswer {
             decision: rows::word(&decision),
             sealed,
             by,
@@ -85,8 +88,9 @@ impl Engine {
         match result {
             AnswerResult::Won => {
                 let command = Command::Answer { ticket: request.id.clone(), answer, by: who };
-                // A turn that is only being taken up again reads it from the store.
+                // A turn that is still being resumed reads it from the store.
                 self.inner.desk.tell(&request.session, command);
+                self.inner.web.questions.wake();
                 Ok(Answered { id: request.id, decision })
             }
             AnswerResult::AlreadyAnswered { decision, by, at } => {
@@ -109,8 +113,8 @@ impl Engine {
         }
     }
 
-    /// Finds a request by its whole id, or by the beginning of it: one that is open, else one that is over, so that whoever
-    /// comes late learns what was decided.
+    /// Finds a request by its whole id, or by the beginning of it: one that is open, else one that is over, so that a
+    /// late caller learns what was decided.
     async fn find_request(&self, id: &str) -> Result<RequestRow, Problem> {
         let (store, typed) = (&self.inner.shelf.store, id.trim());
         let found = store.request(&TicketId::new(typed)).await.map_err(|error| views::problem(&error))?;

@@ -1,7 +1,7 @@
 //! Which commands run in the background, in every conversation of the home: listed, stopped, and found again by the next
 //! engine.
 //!
-//! The list changes with the events that tell of it, in the same transaction (`journal`). `actor` follows the commands
+//! The list changes with its events, in the same transaction (`journal`). `actor` follows the commands
 //! between turns. What becomes of them when an engine ends is decided by the next one: a host that it adopted is asked, the
 //! commands of every other host ended with it.
 
@@ -39,7 +39,7 @@ pub(crate) struct KeptCommand {
     /// Was Codex asked to stop it?
     #[serde(default)]
     pub(crate) stopping: bool,
-    /// Did this engine hear from Codex that it runs? What another engine heard is no evidence.
+    /// Did Codex report to this engine that it runs? What it reported to another engine is no evidence.
     #[serde(skip)]
     pub(crate) confirmed: bool,
 }
@@ -141,7 +141,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// Stops a background command, named by its id or a unique beginning or end of it. Its end is told by an event.
+    /// Stops a background command, named by its id or a unique beginning or end of it. An event reports its end.
     pub async fn stop_background(
         &self,
         id: &str,

@@ -1,7 +1,7 @@
 //! What a conversation would start with, and what there is to choose from: asked of the host that would run it.
 //!
 //! No conversation is started. A host that is there already is asked; one that is started for it serves the conversation
-//! that follows, or ends like every other one that nobody uses. What Codex does not tell is a note and nothing worse.
+//! that follows, or ends like every other unused one. What Codex does not report is a note and nothing worse.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -12,7 +12,7 @@ use talaria_codex_proto::project;
 use talaria_codex_proto::wire::call::{
     AccountReadReply, ConfigRead, EffectiveConfig, ModelList, RateLimitsRead, WireModel,
 };
-use talaria_core::api::{Account, EffortOffer, LookAt, ModelOffer, Offers, Problem, ProblemCode};
+use talaria_core::api::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers, Problem, ProblemCode};
 use talaria_core::event::{RateLimits, Started};
 use talaria_core::input::InputPart;
 use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice, check_images};
@@ -30,7 +30,7 @@ use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::spec::Surroundings;
 use talaria_codex::trust;
 
-/// How many pages of models are read at most: a Codex that always names another page must not hold anybody up.
+/// How many pages of models are read at most: a Codex that always names another page must not block its caller.
 const PAGES: usize = 50;
 /// The kind of a login with an API key.
 const KEY: &str = "apiKey";
@@ -73,7 +73,7 @@ pub(crate) struct CheckedTurn<'a> {
 
 impl Engine {
     /// Refuses a model or an effort that Codex would not run, and images that the model cannot see, before the turn is
-    /// written down. A Codex that cannot be
+    /// recorded. A Codex that cannot be
     /// asked refuses nothing: what is wrong with it is reported by the turn.
     pub(crate) async fn check_choice(&self, turn: CheckedTurn<'_>) -> Result<(), Problem> {
         let started = turn.session.and_then(|session| session.started.as_deref()).and_then(read_started);
@@ -154,7 +154,7 @@ fn has_image(input: &[InputPart]) -> bool {
 /// The model that the next turn of a conversation runs on where none is chosen for it: one that was chosen before is sent
 /// to Codex again, whatever Codex reported last.
 fn next_model(session: &SessionRow) -> Option<String> {
-    let chosen = Settings::kept(session).and_then(|settings| settings.model().map(str::to_owned));
+    let chosen = Settings::of_row(session).and_then(|settings| settings.model().map(str::to_owned));
     let started = || Some(session.started.as_deref().and_then(read_started)?.model);
     chosen.or_else(started).filter(|model| !model.is_empty()).or_else(|| session.model.clone())
 }
@@ -199,13 +199,13 @@ async fn ask(host: &Host, cwd: String, surroundings: &Surroundings) -> Offers {
     let read = ConfigRead { cwd: cwd.clone(), include_layers: false };
     let (config, models, account) = tokio::join!(host.call(&read), models(host), host.account());
     let mut notes = Vec::new();
-    let config = known(config, "its configuration", &mut notes).map(|reply| reply.config);
+    let config = note_missing(config, "its configuration", &mut notes).map(|reply| reply.config);
     let is_openai = config.as_ref().is_some_and(|config| is_openai_itself(config, surroundings));
     // Only a configuration that was read says that nothing is said in it.
     let defaults = config.as_ref().map(|config| trust::defaults(config, &cwd));
     let config = config.unwrap_or_default();
-    let models = known(models, "its models", &mut notes).unwrap_or_default();
-    let account = known(account, "who is logged in", &mut notes);
+    let models = note_missing(models, "its models", &mut notes).unwrap_or_default();
+    let account = note_missing(account, "who is logged in", &mut notes);
     let limits = limits(host, account.as_ref(), &mut notes).await;
     let EffectiveConfig { model, model_reasoning_effort, model_provider, sandbox_mode, .. } = config;
     let lists_every_model = is_openai && !models.is_empty();
@@ -254,12 +254,12 @@ async fn limits(
     notes: &mut Vec<String>,
 ) -> Option<RateLimits> {
     account?.account.as_ref().filter(|account| account.kind != KEY)?;
-    let reply = known(host.call(&RateLimitsRead).await, "how much of the allowance is used", notes)?;
+    let reply = note_missing(host.call(&RateLimitsRead).await, "how much of the allowance is used", notes)?;
     Some(project::rate_limits(reply.rate_limits))
 }
 
 /// What Codex said; what it did not say is noted.
-fn known<T>(told: Result<T, impl Display>, what: &str, notes: &mut Vec<String>) -> Option<T> {
+fn note_missing<T>(told: Result<T, impl Display>, what: &str, notes: &mut Vec<String>) -> Option<T> {
     told.map_err(|error| {
         let why = error.to_string();
         notes.push(format!("Codex does not say {what}: {}", one_line(&redact(&why))));
@@ -267,13 +267,13 @@ fn known<T>(told: Result<T, impl Display>, what: &str, notes: &mut Vec<String>) 
     .ok()
 }
 
-fn described(reply: AccountReadReply) -> Account {
+fn described(reply: AccountReadReply) -> AccountInfo {
     let needed = reply.requires_openai_auth && reply.account.is_none();
     match reply.account {
         Some(account) => {
-            Account { needed, kind: Some(account.kind), name: account.email, plan: account.plan_type }
+            AccountInfo { needed, kind: Some(account.kind), name: account.email, plan: account.plan_type }
         }
-        None => Account { needed, ..Account::default() },
+        None => AccountInfo { needed, ..AccountInfo::default() },
     }
 }
 

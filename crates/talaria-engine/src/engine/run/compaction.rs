@@ -1,6 +1,6 @@
 //! Shortening a conversation: a turn of its own, in which nothing is said.
 //!
-//! It is written down, sent once, followed, and taken up after a restart like every other turn; what became of it is
+//! It is recorded, sent once, followed, and resumed after a restart like every other turn; what became of it is
 //! Codex's word. Codex would interrupt a turn that runs for it (0.130 and 0.166), so it is refused meanwhile.
 
 use talaria_core::api::{Compact, Problem, ProblemCode, SessionStarted};
@@ -18,7 +18,7 @@ use talaria_home::faults;
 const SHOWN: &str = "/compact";
 
 impl Engine {
-    /// Writes down that a conversation is to be shortened, and has it done.
+    /// Records that a conversation is to be shortened, and has it done.
     pub async fn compact(&self, id: &str, compact: Compact) -> Result<SessionStarted, Problem> {
         let _caller = self.inner.enter()?;
         self.require(Needs::StartAnything, "compact", "shorten a conversation").await?;
@@ -42,7 +42,7 @@ impl Engine {
             ours: true,
             ..self.inner.sealed_row(ordinal, input::COMPACTION)?
         };
-        let settings = match Settings::kept(&session) {
+        let settings = match Settings::of_row(&session) {
             Some(earlier) => earlier.on(&codex),
             None => Settings::by(&codex),
         };

@@ -8,7 +8,7 @@ use talaria_core::ids::SessionId;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::{Notify, mpsc};
 
-use crate::engine::journal::feed::{Feed, Line};
+use crate::engine::journal::feed::{EventLine, Feed};
 use crate::engine::tasks::queue::Place;
 use talaria_codex::conversation::Command;
 use talaria_codex::spec::Surroundings;
@@ -16,7 +16,7 @@ use talaria_codex::spec::Surroundings;
 /// Something for the task of a session to do.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// A turn was written down. The surroundings are those of the command that wants it.
+    /// A turn was recorded. The surroundings are those of the command that wants it.
     Turn(Surroundings),
     /// An engine that is gone left commands running in the background.
     Background,
@@ -40,7 +40,7 @@ pub(crate) struct Seat {
 impl Seat {
     /// Opens the way to a turn that begins; what comes before it is sent counts too.
     pub(crate) fn open(&self) -> mpsc::UnboundedReceiver<Command> {
-        // Unbounded in type, bounded by use: a command is a call of a client, of which the server takes so many at once, or
+        // Unbounded in type, bounded by use: a command is a call of a client, whose number the server limits, or
         // an answer that is on record. None may be dropped, and `tell` cannot wait while it holds the lock.
         let (sender, receiver) = mpsc::unbounded_channel();
         *lock(&self.commands) = Some(sender);
@@ -73,7 +73,7 @@ impl Seat {
         self.work.is_some() || self.is_open() || self.feed.has_followers()
     }
 
-    /// Tells the turn something; `false` if none runs.
+    /// Sends the turn a command; `false` if none runs.
     pub(crate) fn tell(&self, command: Command) -> bool {
         lock(&self.commands).as_ref().is_some_and(|commands| commands.send(command).is_ok())
     }
@@ -88,26 +88,31 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// Follows what is published of a session; makes its place if it has none.
-    pub(crate) fn subscribe(&self, session: &SessionId) -> Receiver<Line> {
+    pub(crate) fn subscribe(&self, session: &SessionId) -> Receiver<EventLine> {
         let mut seats = lock(&self.seats);
         if !seats.contains_key(session) {
-            // Somebody followed them once.
+            // They had a follower once.
             seats.retain(|_, seat| seat.is_needed());
         }
         self.seat(&mut seats, session).feed.subscribe()
     }
 
-    /// Tells the turn of a session something; `false` if none runs.
+    /// Where what happens in a session is published.
+    pub(crate) fn feed(&self, session: &SessionId) -> Feed {
+        self.seat(&mut lock(&self.seats), session).feed.clone()
+    }
+
+    /// Sends the turn of a session a command; `false` if none runs.
     pub(crate) fn tell(&self, session: &SessionId, command: Command) -> bool {
         lock(&self.seats).get(session).is_some_and(|seat| seat.tell(command))
     }
 
-    /// Is a turn of a session about to begin that cannot be told anything yet?
+    /// Is a turn of a session about to begin that does not accept commands yet?
     pub(crate) fn is_about_to_begin(&self, session: &SessionId) -> bool {
         lock(&self.seats).get(session).is_some_and(|seat| seat.is_at_work() && !seat.is_open())
     }
 
-    /// Gives work to the task of a session. If it has none, `start` is given its inbox and starts one.
+    /// Queues work for the task of a session. If it has none, `start` gets its inbox and starts one.
     pub(crate) fn give(
         &self,
         session: &SessionId,
@@ -154,7 +159,7 @@ impl Desk {
         None
     }
 
-    /// Tells every turn that runs something. Gives how many.
+    /// Sends every running turn a command. Returns how many there are.
     pub(crate) fn tell_all(&self, command: impl Fn() -> Command) -> usize {
         lock(&self.seats).values().filter(|seat| seat.tell(command())).count()
     }
@@ -164,7 +169,7 @@ impl Desk {
         lock(&self.seats).values().filter(|seat| seat.is_open()).count()
     }
 
-    /// Waits until a turn that was written down can be told something; its task may not have begun with it.
+    /// Waits until a turn that was recorded accepts commands; its task may not have begun with it.
     pub(crate) async fn until_begun(&self, session: &SessionId) {
         self.until(|desk| !desk.is_about_to_begin(session)).await;
     }

@@ -43,14 +43,14 @@ pub(crate) fn text(text: impl Into<String>) -> Vec<InputPart> {
 }
 
 /// Further words with the images that go with them. An image that is not there is refused here: Codex would take the
-/// words and tell the model that it could not read one.
+/// words and say to the model that it could not read one.
 pub(crate) fn of(said: String, images: &[String]) -> Result<Vec<InputPart>, Problem> {
     let mut input = text(said);
     for path in images {
         let refused = |why: &str| {
             let problem =
                 Problem::new(ProblemCode::BadRequest, format!("cannot use the image {path:?}: {why}"));
-            problem.try_this("give the absolute path of an image file that this user can read")
+            problem.try_this("use the absolute path of an image file that this user can read")
         };
         if !Path::new(path).is_absolute() {
             return Err(refused("it is not an absolute path"));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use talaria_codex::conversation::{Flown, Reading};
-use talaria_codex_proto::turn::{Flight, RecordedRequest, Standing};
+use talaria_codex_proto::turn::{AnswerStage, Flight, RecordedRequest};
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
@@ -16,7 +16,7 @@ use crate::engine::journal::Shelf;
 use crate::engine::journal::asker::Asker;
 use crate::engine::journal::rows;
 
-/// How many messages a conversation that has to begin anew is told about at most.
+/// How many messages a conversation that has to start again gets at most.
 const REMEMBERED: u32 = 400;
 
 /// How a conversation was opened.
@@ -28,8 +28,10 @@ pub(crate) struct Opened {
     pub(crate) warnings: Vec<String>,
     /// Why the Codex that had a turn in flight is gone, if it is.
     pub(crate) gone: Option<String>,
-    /// What the thread said when it was taken up.
+    /// What the thread said when it was resumed.
     pub(crate) reading: Option<Reading>,
+    /// Which tools the thread has, if it was just started.
+    pub(crate) contract: Option<i64>,
 }
 
 /// What a conversation is opened for.
@@ -83,13 +85,13 @@ pub(crate) async fn flight(
     let is_forgotten = |record: &&RecordedRequest| {
         let was_answered =
             |request: &RequestRow| request.id == record.ticket && request.state == RequestState::Answered;
-        matches!(record.standing, Standing::Open) && requests.iter().any(was_answered)
+        matches!(record.standing, AnswerStage::Open) && requests.iter().any(was_answered)
     };
     let forgotten = flight.requests.iter().filter(is_forgotten).map(|record| record.ticket.clone()).collect();
     Ok((Flown { flight, events, reading: opened.reading.take() }, forgotten))
 }
 
-/// How much of a turn's limit was used up, as far as is known: until the last thing that was written down.
+/// How much of a turn's limit was used up, as far as is known: until the last thing that was recorded.
 fn used(turn: &TurnRow, since: Option<u64>) -> u64 {
     let sent = turn.sent_at.and_then(|at| u64::try_from(at).ok());
     sent.zip(since).map_or(0, |(sent, since)| since.saturating_sub(sent))
@@ -104,12 +106,12 @@ fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<Reco
     let by = who(request);
     let standing = match request.state {
         RequestState::Answered => match answer() {
-            Some(answer) => Standing::Answered { answer, by },
+            Some(answer) => AnswerStage::Answered { answer, by },
             // It was secret, and is not known any more.
-            None => Standing::Open,
+            None => AnswerStage::Open,
         },
-        RequestState::Delivering => Standing::Delivering { answer: answer(), by },
-        _ => Standing::Open,
+        RequestState::Delivering => AnswerStage::Delivering { answer: answer(), by },
+        _ => AnswerStage::Open,
     };
     Some(RecordedRequest {
         ticket: request.id.clone(),
@@ -124,6 +126,6 @@ fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<Reco
 /// Who answered a request.
 pub(crate) fn who(request: &RequestRow) -> Who {
     let by = request.answered_by.as_deref().unwrap_or_default();
-    // Behind the word may stand from where.
+    // After the word, the text may say from where.
     rows::value(by.split_whitespace().next().unwrap_or_default()).unwrap_or(Who::User)
 }

@@ -1,4 +1,4 @@
-//! The user's rules while the engine runs: read anew for every turn, and never silently absent.
+//! The user's rules while the engine runs: read again for every turn, and never silently absent.
 //!
 //! A file that cannot be read any more, or has an error, does not switch rules off: the deny rules that were last read stay
 //! in force, allow rules do not, and nothing is accepted without a person until the file is correct again. A file that was
@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use talaria_core::config::{Config, Problem};
+use talaria_core::config::{Config, ConfigProblem};
 use talaria_guard::rules::Rules;
 
 use talaria_home::home::HomeError;
@@ -17,7 +17,7 @@ pub(crate) struct Rulebook(Mutex<Rules>);
 
 impl Rulebook {
     /// Returns the rules in force, given what reading the file returned.
-    pub(crate) fn in_force(&self, read: Result<(Config, Vec<Problem>), HomeError>) -> Rules {
+    pub(crate) fn in_force(&self, read: Result<(Config, Vec<ConfigProblem>), HomeError>) -> Rules {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match read {
             Ok((config, problems)) if !problems.iter().any(is_about_rules) => {
@@ -36,7 +36,7 @@ impl Rulebook {
 }
 
 /// Could the error hide a rule? One about an MCP server cannot: the server is left out, and said so.
-fn is_about_rules(problem: &Problem) -> bool {
+fn is_about_rules(problem: &ConfigProblem) -> bool {
     problem.is_error() && !problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers"))
 }
 

@@ -108,7 +108,7 @@ impl Conversation {
         }
     }
 
-    /// Changes how further turns are run, and what is known of the conversation if it has to begin anew.
+    /// Changes how further turns are run, and what is known of the conversation if it has to start again.
     pub(crate) fn prepare(&mut self, options: Options, messages: Vec<Message>) {
         match self {
             Self::Codex(codex) => {
@@ -153,7 +153,7 @@ impl Conversation {
         }
     }
 
-    /// Follows background commands again after the conversation was opened anew; those that run no more have ended.
+    /// Follows background commands again after the conversation was opened again; those that run no more have ended.
     pub(crate) async fn watch_again(&mut self, kept: Vec<KeptCommand>) -> FollowedAgain {
         match self {
             Self::Codex(codex) => codex.watch_again(kept).await,

@@ -1,8 +1,8 @@
 //! The MCP servers of the configuration, as conversations get them when they are opened.
 //!
-//! The file is read anew for every opening. One that cannot be read leaves the servers of the last good reading; one
-//! server that is wrong is left out, because Codex would refuse the whole conversation for it. Both is told in the
-//! conversation. What goes to Codex here may hold secrets: it is never written nor shown, and a Codex that writes down
+//! The file is read again for every opening. One that cannot be read leaves the servers of the last good reading; one
+//! server that is wrong is left out, because Codex would refuse the whole conversation for it. Both are reported in the
+//! conversation. What goes to Codex here may hold secrets: it is never written nor shown, and a Codex that records
 //! what it is sent does not get them. Called by `opening`.
 
 use std::collections::BTreeSet;
@@ -101,7 +101,7 @@ fn too_open(server: &Server) -> String {
     let places: Vec<&str> = referred.iter().map(|referred| referred.place.as_str()).collect();
     let place = if places.is_empty() { "it".to_owned() } else { places.join(", ") };
     format!(
-        "this version of Codex writes what it is told into its log, and {place} looks like a secret; refer to a \
+        "this version of Codex writes its input into its log, and {place} looks like a secret; refer to a \
          variable (\"${{NAME}}\") there, or run `talaria setup` for a newer Codex"
     )
 }

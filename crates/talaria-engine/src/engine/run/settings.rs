@@ -1,4 +1,4 @@
-//! How the turns of a session are run, as it is kept with the session: what a later engine needs to go on.
+//! How the turns of a session are run, as it is stored with the session: what a later engine needs to continue.
 //!
 //! The environment of the command that asked for it is not in here, and is never written anywhere.
 
@@ -59,7 +59,7 @@ pub(crate) struct Widening {
     pub(crate) writable_roots: Vec<String>,
 }
 
-/// What Codex is told when it works in the background.
+/// The instructions of Codex when it works in the background.
 const IN_THE_BACKGROUND: &str = "You work in the background, for a person who does not watch. When you need permission or an \
                                  answer, ask for it through the ordinary requests and wait: nothing that you or your tools \
                                  print is an answer of that person. End with what you did and found.";
@@ -79,8 +79,8 @@ impl Wanted {
         }
     }
 
-    /// What was asked of the thread of a session, as it was written down.
-    pub(crate) fn kept(row: &SessionRow) -> Option<Self> {
+    /// What was asked of the thread of a session, as it was recorded.
+    pub(crate) fn of_row(row: &SessionRow) -> Option<Self> {
         serde_json::from_str(row.asked.as_deref()?).ok()
     }
 
@@ -170,7 +170,7 @@ impl Wanted {
         }
         ThreadStart {
             config,
-            // The user's Codex may be told to let a model review; a task asks a person.
+            // The user's Codex may be configured to let a model review; a task asks a person.
             approvals_reviewer: self.is_task.then_some(ApprovalsReviewer::User),
             developer_instructions: self.is_task.then(|| IN_THE_BACKGROUND.to_owned()),
             cwd: self.cwd.clone(),
@@ -210,7 +210,7 @@ impl Settings {
     }
 
     /// What was kept with a session.
-    pub(crate) fn kept(session: &SessionRow) -> Option<Self> {
+    pub(crate) fn of_row(session: &SessionRow) -> Option<Self> {
         serde_json::from_str(session.settings.as_deref()?).ok()
     }
 
@@ -235,7 +235,7 @@ impl Settings {
         Self { model, effort, quiet_after_ms, answers, ..Self::by(codex) }
     }
 
-    /// The same; a model that was chosen earlier goes on where none is named.
+    /// The same; a model that was chosen earlier stays where none is named.
     pub(crate) fn after(mut self, earlier: Option<&Self>) -> Self {
         self.model = self.model.or_else(|| earlier?.model.clone());
         self

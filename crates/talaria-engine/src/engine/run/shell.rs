@@ -1,7 +1,7 @@
 //! Runs a command line of the person's own, with what a command of the conversation may do and no more.
 //!
 //! It runs on the host that has the conversation, or would have it. Floor and deny rules hold, because a slip of the hand
-//! does as much harm as a model. Nothing is written down: it is no part of the conversation. The command ends when nobody
+//! does as much harm as a model. Nothing is recorded: it is no part of the conversation. The command ends when no one
 //! reads what it prints any more, and when the engine ends. Called by the server for `POST /v1/shell`.
 
 use std::path::Path;
@@ -31,7 +31,7 @@ use talaria_codex::commands::{CommandEvent, CommandRefused, CommandSpec, Executi
 use talaria_codex::host::Host;
 use talaria_codex::trust;
 
-/// How many pieces wait for whoever reads them. What comes meanwhile waits on the host, where it is bounded too.
+/// How many pieces wait for the reader. What comes meanwhile waits on the host, where it is bounded too.
 const WAITING: usize = 32;
 /// How often another host is asked for when the one that was given is about to be ended.
 const TRIES: u32 = 3;
@@ -40,9 +40,9 @@ const CODE_OF_LIMIT: i32 = 124;
 
 /// A command that runs. Dropping this ends it, with everything that it started.
 #[derive(Debug)]
-pub struct ShellRun(mpsc::Receiver<ShellNews>);
+pub struct ShellExecution(mpsc::Receiver<ShellNews>);
 
-impl ShellRun {
+impl ShellExecution {
     /// What happens next; `None` after its end, or if the engine ended.
     pub async fn next(&mut self) -> Option<ShellNews> {
         self.0.recv().await
@@ -65,7 +65,7 @@ struct Begun {
 
 impl Engine {
     /// Runs a command line.
-    pub async fn shell(&self, shell: Shell) -> Result<ShellRun, Problem> {
+    pub async fn shell(&self, shell: Shell) -> Result<ShellExecution, Problem> {
         let caller = self.inner.enter()?;
         self.require(Needs::Shell, "shell", "run a command outside of a turn").await?;
         if shell.command.trim().is_empty() {
@@ -94,7 +94,7 @@ impl Engine {
             telling.tell(execution).await;
             drop(caller);
         });
-        Ok(ShellRun(receiver))
+        Ok(ShellExecution(receiver))
     }
 }
 
@@ -214,7 +214,7 @@ fn interpreter() -> &'static str {
     ["/bin/bash", "/bin/sh"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh")
 }
 
-/// Tells what a command prints to whoever started it.
+/// Sends what a command prints to the client that started it.
 struct Telling {
     news: mpsc::Sender<ShellNews>,
     ended: watch::Receiver<bool>,
@@ -223,11 +223,11 @@ struct Telling {
     began: Instant,
 }
 
-/// Nobody is told any more.
+/// The client no longer reads.
 struct Gone;
 
 impl Telling {
-    /// Tells until the command has ended; ends it if nobody reads that, or if the engine ends.
+    /// Sends until the command has ended; ends it if the client does not read, or if the engine ends.
     async fn tell(mut self, mut execution: Execution) {
         let mut streams =
             [ShellStream::Stdout, ShellStream::Stderr].map(|stream| (stream, Printed::default()));
@@ -263,7 +263,7 @@ impl Telling {
                     let note = self.note.take();
                     let ended =
                         ended(result, cut, Timing { limit: self.limit, took: self.began.elapsed() }, note);
-                    // It is over, whether anybody hears that or not.
+                    // It is over, whether the client reads that or not.
                     let _ = self.give(ended).await;
                     return;
                 }

@@ -1,6 +1,6 @@
 //! Starts turns: checks what a client asks for, writes the turn down, and hands it to the task of its session.
 //!
-//! When a turn is written down it will be run, whatever happens to this engine; before that, nothing of it is left.
+//! When a turn is recorded it will be run, whatever happens to this engine; before that, nothing of it is left.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::{Engine, Inner};
 
 impl Engine {
-    /// Writes down a new conversation with its first turn, and runs it.
+    /// Records a new conversation with its first turn, and runs it.
     pub async fn start_session(&self, mut new: NewSession) -> Result<SessionStarted, Problem> {
         let _caller = self.inner.enter()?;
         self.require(Needs::StartAnything, "start_session", "start a conversation").await?;
@@ -57,7 +57,7 @@ impl Engine {
         Ok(SessionStarted { codex: Some(turn.codex.program()), ..started })
     }
 
-    /// Writes down another turn of a conversation, and runs it. One that runs is not interrupted for it.
+    /// Records another turn of a conversation, and runs it. One that runs is not interrupted for it.
     pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
         let _caller = self.inner.enter()?;
         check_input(&turn.input)?;
@@ -121,8 +121,8 @@ impl Inner {
         faults::point("before:prepared").await;
         let store = &self.shelf.store;
         store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
-        // Only what people look for, so nobody waits for it: the turn is there already, and brings its words along when
-        // it is run.
+        // Only for searching, so the caller does not wait for it: the turn is there already, and brings its words along
+        // when it is run.
         let (inner, session) = (Arc::clone(self), id.clone());
         self.tasks.spawn(async move {
             let said = vec![Change::Message(rows::prompt(1, &shown))];
@@ -173,7 +173,7 @@ impl Inner {
         settings: Settings,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
-        let earlier = Settings::kept(session);
+        let earlier = Settings::of_row(session);
         let settings = settings.after(earlier.as_ref());
         let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let ordinal = row.ordinal;
@@ -190,7 +190,7 @@ impl Inner {
             }),
         ];
         self.write(&session.id, changes).await.map_err(|error| match error {
-            // Somebody else had the same turn written down since the last one was looked for.
+            // Another client had the same turn recorded since the last one was looked for.
             StoreError::Conflict(_) => busy(&session.id),
             error => views::problem(&error),
         })?;
@@ -199,7 +199,7 @@ impl Inner {
     }
 }
 
-/// Somebody else's turn runs there.
+/// A turn of another client runs there.
 fn busy(session: &SessionId) -> Problem {
     let step = NextStep::FollowTurn { session: session.short().to_owned() };
     Problem::new(ProblemCode::Busy, "a turn runs on this session already").next(step)

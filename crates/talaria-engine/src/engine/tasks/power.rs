@@ -1,12 +1,14 @@
 //! The request that Talaria itself puts to a person: may a task that a model started have more than its sandbox?
 //!
-//! What is wanted stands in the row of the session (`Widening`), apart from what is granted, until a person accepts: then
+//! The wish is in the row of the session (`Widening`), apart from what is granted, until a person accepts: then
 //! both are one, in the transaction that closes the request. So an engine that ends at any moment leaves either a question
-//! or a decision. The task waits for neither a place nor Codex while nobody has decided.
+//! or a decision. The task waits for neither a place nor Codex while there is no decision.
 
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Report};
-use talaria_core::request::{Answer, Ask, Decision, FileAccess, PathAccess, Permissions, Place, Who};
+use talaria_core::request::{
+    Answer, Ask, Decision, FileAccess, PathAccess, PermissionPlace, Permissions, Who,
+};
 use talaria_store::{
     AuditOutcome, Change, NewAudit, RequestRow, RequestState, SessionPatch, SessionRow, StoreError,
 };
@@ -32,7 +34,7 @@ pub(crate) enum Decided {
 }
 
 impl Inner {
-    /// Puts the request of a task that was just written down, before its own task begins: nobody can follow it yet.
+    /// Opens the request of a task that was just recorded, before its own task begins: no client can follow it yet.
     pub(crate) async fn put_own_request(&self, session: &SessionId) -> Result<(), StoreError> {
         let store = &self.shelf.store;
         let unknown = || StoreError::UnknownSession(session.clone());
@@ -50,7 +52,7 @@ impl Inner {
         row: &SessionRow,
         journal: &mut Journal,
     ) -> Result<(), StoreError> {
-        let Some(wanted) = Wanted::kept(row) else { return Ok(()) };
+        let Some(wanted) = Wanted::of_row(row) else { return Ok(()) };
         let Some(widening) = wanted.widening() else { return Ok(()) };
         if self.shelf.store.request(&widening.ticket).await?.is_some() {
             return Ok(());
@@ -66,13 +68,14 @@ impl Inner {
         journal.keep().await.map_err(|_| StoreError::Closed)
     }
 
-    /// Does what a person decided about the power of a task, if somebody has. A refusal is written down with the outcome.
+    /// Does what a person decided about the power of a task, if there is a decision. A refusal is recorded with the
+    /// outcome.
     pub(crate) async fn settle_power(
         &self,
         row: &SessionRow,
         journal: &mut Journal,
     ) -> Result<Decided, StoreError> {
-        let Some(wanted) = Wanted::kept(row) else { return Ok(Decided::Nothing) };
+        let Some(wanted) = Wanted::of_row(row) else { return Ok(Decided::Nothing) };
         let Some(widening) = wanted.widening().cloned() else {
             return Ok(Decided::Granted(Box::new(row.clone())));
         };
@@ -109,9 +112,9 @@ impl Inner {
         serde_json::from_str::<Answer>(&answer).ok()?.reason
     }
 
-    /// Withdraws the request of a task that is stopped before anybody decided.
+    /// Withdraws the request of a task that is stopped before there was a decision.
     pub(crate) fn withdraw_power_request(row: &SessionRow, by: Who, journal: &mut Journal) {
-        let Some(wanted) = Wanted::kept(row) else { return };
+        let Some(wanted) = Wanted::of_row(row) else { return };
         if let Some(widening) = wanted.widening() {
             let why = Some("the task was stopped before it began".to_owned());
             journal.close_own(&widening.ticket, Decision::Void, by, why);
@@ -121,7 +124,8 @@ impl Inner {
 }
 
 fn permissions(widening: &Widening) -> Permissions {
-    let access = |root: &String| PathAccess { access: FileAccess::Write, place: Place::Path(root.clone()) };
+    let access =
+        |root: &String| PathAccess { access: FileAccess::Write, place: PermissionPlace::Path(root.clone()) };
     Permissions {
         network: widening.network,
         files: widening.writable_roots.iter().map(access).collect(),

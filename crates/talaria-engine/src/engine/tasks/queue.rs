@@ -4,8 +4,8 @@
 //! its conversation, and those are bounded as well. Turns that an earlier engine left running get a place whatever the
 //! limits say. Nothing is kept here: after a restart the rows of the turns say who waits.
 //!
-//! Who comes first is decided when a task is written down, not when its own task gets round to asking: until that comes,
-//! its place in the line is kept, and nobody behind it is let past.
+//! Who comes first is decided when a task is recorded, not when its own task gets round to asking: until that comes,
+//! its place in the line is kept, and no task after it is let past.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,13 +75,13 @@ impl Queue {
         self.lock().line_up(session, owner, None);
     }
 
-    /// Gives up what was kept in the line for a task that does not come for it any more.
+    /// Releases the place in the line of a task that does not claim it any more.
     pub(crate) fn leave(&self, session: &SessionId) {
         self.lock().keep(|waiter| waiter.session != *session || waiter.place.is_some());
         self.call_next();
     }
 
-    /// Waits for a place. Whoever stops waiting leaves the line.
+    /// Waits for a place. A task that stops waiting leaves the line.
     pub(crate) async fn enter(&self, session: &SessionId, owner: &str) -> Place {
         let (place, granted) = oneshot::channel();
         let ticket = {
@@ -135,12 +135,12 @@ impl Queue {
         self.lock().room.working
     }
 
-    /// Does anybody wait?
+    /// Is a task waiting?
     pub(crate) fn is_crowded(&self) -> bool {
         !self.lock().lines.is_empty()
     }
 
-    /// Gives out what places there are.
+    /// Assigns the free places.
     fn call_next(&self) {
         loop {
             // Not in the head of the loop: the lock would be held in its body.
@@ -183,7 +183,7 @@ impl State {
         self.room.working.saturating_sub(self.working).min(open)
     }
 
-    /// Takes a place for whoever is next, if there is one and it has come.
+    /// Takes a place for the next task, if there is one and it has come.
     fn next(&mut self) -> Option<oneshot::Sender<Place>> {
         if self.free() == 0 {
             return None;
@@ -203,7 +203,7 @@ impl Drop for InLine<'_> {
     fn drop(&mut self) {
         let ticket = self.ticket;
         self.queue.lock().keep(|waiter| waiter.ticket != ticket);
-        // Somebody may have waited behind it only because it was the next.
+        // Others may have waited only because it was the next.
         self.queue.call_next();
     }
 }

@@ -1,6 +1,6 @@
-//! How a task stands: read off its turn and its open requests, so that it cannot disagree with them. Pure.
+//! The status of a task: derived from its turn and its open requests, so that it cannot disagree with them. Pure.
 //!
-//! A turn that has an outcome never gets another one: what is over stays over, until somebody gives the task a new turn.
+//! A turn that has an outcome never gets another one: a task that is over stays over until it gets a new turn.
 
 use talaria_core::api::TaskStatus;
 use talaria_core::event::Stage;
@@ -21,7 +21,7 @@ pub(crate) struct Standing {
     pub(crate) is_queued: bool,
 }
 
-/// How a turn stands.
+/// The state of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnStanding {
     stage: Stage,
@@ -29,7 +29,7 @@ pub(crate) struct TurnStanding {
     interrupted_by: Option<Who>,
 }
 
-/// How a turn in a list stands.
+/// The state of a turn in a list.
 pub(crate) fn of_line(turn: &LastTurn) -> TurnStanding {
     TurnStanding {
         stage: turn.stage,
@@ -38,7 +38,7 @@ pub(crate) fn of_line(turn: &LastTurn) -> TurnStanding {
     }
 }
 
-/// How a turn stands.
+/// The state of a turn.
 pub(crate) fn of_turn(turn: &TurnRow) -> TurnStanding {
     let report = crate::engine::queries::views::report(turn);
     TurnStanding {
@@ -48,7 +48,7 @@ pub(crate) fn of_turn(turn: &TurnRow) -> TurnStanding {
     }
 }
 
-/// How a task stood when this turn was over.
+/// The status of a task when this turn was over.
 pub(crate) fn of_turn_alone(turn: &TurnRow) -> TaskStatus {
     let turn = Some(of_turn(turn));
     Standing { turn, open_requests: 0, wants_words: false, is_queued: false }.status()
@@ -59,7 +59,7 @@ pub(crate) fn is_words(kind: &str) -> bool {
     matches!(kind, "input" | "elicitation")
 }
 
-/// How a task stands whose turn Codex does not have yet.
+/// The status of a task whose turn Codex does not have yet.
 pub(crate) fn before_it_is_sent(is_queued: bool) -> TaskStatus {
     if is_queued { TaskStatus::Queued } else { TaskStatus::Starting }
 }
@@ -84,7 +84,7 @@ impl Standing {
     }
 }
 
-/// A task is cancelled when somebody wanted it to stop. When nobody did, it failed.
+/// A task that was asked to stop is cancelled. One that stopped without being asked has failed.
 fn interrupted(by: Option<Who>) -> TaskStatus {
     match by {
         Some(Who::User | Who::Model | Who::Stop | Who::Demo) => TaskStatus::Cancelled,

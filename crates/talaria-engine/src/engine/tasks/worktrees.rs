@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_core::api::{
-    Applied, Changes, Dirty, Discard, Discarded, FileChange, NewTask, Problem, ProblemCode, TaskDiff,
+    Applied, Changes, Discard, Discarded, NewTask, Problem, ProblemCode, TaskDiff, TaskFileChange,
     WorktreeInfo,
 };
 use talaria_core::next_step::NextStep;
@@ -32,7 +32,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Reads what stands in the row of a task.
+    /// Reads the row of a task.
     pub(crate) fn of(row: &TaskRow) -> Option<Self> {
         serde_json::from_str(row.worktree.as_deref()?).ok()
     }
@@ -49,22 +49,17 @@ impl Engine {
     /// Makes the worktree that a task wants.
     pub(crate) async fn make_worktree(&self, new: &NewTask, task: &str) -> Result<Option<Made>, Problem> {
         let Some(dirty) = new.worktree else { return Ok(None) };
-        let dirty = match dirty {
-            Dirty::Refuse => worktree::Dirty::Refuse,
-            Dirty::Leave => worktree::Dirty::Leave,
-            Dirty::Copy => worktree::Dirty::Copy,
-        };
         let made = worktree::make(new.cwd.as_ref(), task, &self.inner.home.worktrees_dir(), dirty).await;
         made.map(Some).map_err(|error| trouble(&error))
     }
 
-    /// How the worktree of a task stands.
+    /// The state of the worktree of a task.
     pub(crate) async fn worktree_of(&self, row: &TaskRow) -> Option<WorktreeInfo> {
         let kept = Kept::of(row)?;
         let (changes, problem) = match &kept.discarded {
             Some(discarded) => (None, Some(discarded.clone())),
             None => match tokio::time::timeout(LOOK, kept.made.changes()).await {
-                Ok(Ok(changes)) => (Some(told(&changes)), altered(&changes)),
+                Ok(Ok(changes)) => (Some(describe(&changes)), altered(&changes)),
                 Ok(Err(error)) => (None, Some(redact(&error.to_string()).into_owned())),
                 Err(_) => (None, Some("git takes too long to say what was changed".to_owned())),
             },
@@ -82,7 +77,7 @@ impl Engine {
 
     /// What a task changed, as a diff.
     pub async fn diff(&self, id: &str) -> Result<TaskDiff, Problem> {
-        let (_, kept) = self.kept(id).await?;
+        let (_, kept) = self.find_worktree(id).await?;
         let diff = kept.made.diff(LONGEST_DIFF).await.map_err(|error| trouble(&error))?;
         Ok(TaskDiff { diff: redact(&diff).into_owned() })
     }
@@ -90,7 +85,7 @@ impl Engine {
     /// Brings the work of a task into the user's checkout.
     pub async fn apply(&self, id: &str) -> Result<Applied, Problem> {
         self.require(Needs::Admin, "apply", "bring work into the user's checkout").await?;
-        let (session, kept) = self.kept(id).await?;
+        let (session, kept) = self.find_worktree(id).await?;
         self.check_still(&session, "apply its work").await?;
         let applied = kept.made.apply().await.map_err(|error| trouble(&error))?;
         let repository = kept.made.repository.to_string_lossy().into_owned();
@@ -100,7 +95,7 @@ impl Engine {
     /// Throws the worktree of a task away.
     pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, Problem> {
         self.require(Needs::Admin, "discard", "throw a worktree away").await?;
-        let (session, mut kept) = self.kept(id).await?;
+        let (session, mut kept) = self.find_worktree(id).await?;
         self.check_still(&session, "discard its worktree").await?;
         self.check_own(&kept)?;
         let force = if discard.force { Force::DropWork } else { Force::KeepWork };
@@ -114,7 +109,7 @@ impl Engine {
     }
 
     /// The worktree of a task, if it has one.
-    async fn kept(&self, id: &str) -> Result<(SessionRow, Kept), Problem> {
+    async fn find_worktree(&self, id: &str) -> Result<(SessionRow, Kept), Problem> {
         let session = self.find(id).await?;
         let (name, row) = self.task_row(&session).await?;
         let kept = Kept::of(&row).ok_or_else(|| {
@@ -140,7 +135,7 @@ impl Engine {
         }
     }
 
-    /// Nobody takes work away from under a turn that runs.
+    /// Work is never taken away from under a running turn.
     async fn check_still(&self, session: &SessionRow, what: &str) -> Result<(), Problem> {
         let runs = self.inner.shelf.store.next_unsettled(&session.id).await;
         match runs.map_err(|error| views::problem(&error))? {
@@ -155,9 +150,9 @@ impl Engine {
 }
 
 /// What is said when a worktree is gone, and how its work is brought back.
-fn farewell(gone: &worktree::Discarded) -> String {
+fn farewell(gone: &worktree::DiscardedWorktree) -> String {
     match gone.recovery() {
-        Some(command) => format!("discarded; until git tidies up, `{command}` brings the work back"),
+        Some(command) => format!("discarded; to restore it (until git gc): {command}"),
         None => "discarded; there was no work in it".to_owned(),
     }
 }
@@ -166,8 +161,8 @@ pub(crate) fn trouble(error: &WorktreeError) -> Problem {
     Problem::new(ProblemCode::Conflict, redact(&error.to_string()).into_owned()).try_this(error.hint())
 }
 
-fn told(changes: &worktree::Changes) -> Changes {
-    let file = |file: &worktree::FileChange| FileChange {
+fn describe(changes: &worktree::WorktreeChanges) -> Changes {
+    let file = |file: &worktree::ChangedFile| TaskFileChange {
         path: file.path.clone(),
         status: rows::word(&file.status),
         added: file.added,
@@ -188,7 +183,7 @@ fn told(changes: &worktree::Changes) -> Changes {
     }
 }
 
-fn altered(changes: &worktree::Changes) -> Option<String> {
+fn altered(changes: &worktree::WorktreeChanges) -> Option<String> {
     let nested = (!changes.nested.is_empty())
         .then(|| format!("repositories inside of it are left out: {}", changes.nested.join(", ")));
     let altered = (!changes.altered.is_empty()).then(|| {

@@ -18,18 +18,18 @@ use talaria_core::tool::ToolSpec;
 use talaria_store::{MessageMatch, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
 
 use crate::engine::Inner;
-use crate::engine::tasks::worktrees::Kept;
+use crate::engine::memory::project_of;
 use arguments::{RecallArguments, RecallWish};
 use page::{FoundPassage, FoundPassages, ReadPassage};
 
-/// How many passages are looked for; whoever wants more asks with rarer words.
+/// How many passages are looked for; a model that wants more asks with rarer words.
 const MOST: u32 = 200;
 /// How many messages are read at once from a conversation.
 const READ: u32 = 400;
 /// How many messages before the wanted one are shown.
 const BEFORE: usize = 4;
 
-/// What the model is told of it.
+/// What the model reads about it.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_recall",
@@ -111,7 +111,7 @@ impl Inner {
             Some(task) if is_of_a_model(task) => RecallScope::Own,
             _ => RecallScope::All,
         });
-        Ok(RecallRights { scope, project: project(&row, task.as_ref()) })
+        Ok(RecallRights { scope, project: project_of(&row, task.as_ref()) })
     }
 
     /// The conversation of this id, if it may be seen. One that may not be seen does not exist.
@@ -122,7 +122,7 @@ impl Inner {
         let is_seen = |row: &SessionRow| match rights.scope {
             RecallScope::All => true,
             RecallScope::Own => row.id == *own,
-            RecallScope::Project => Path::new(&project(row, task.as_ref())).starts_with(&rights.project),
+            RecallScope::Project => Path::new(&project_of(row, task.as_ref())).starts_with(&rights.project),
         };
         row.filter(is_seen)
             .ok_or_else(|| format!("no conversation {id} (recall.scope is {})", rights.scope.name()))
@@ -206,16 +206,6 @@ fn is_of_a_model(task: &TaskRow) -> bool {
     task.owner.parse::<Principal>().map_or(true, |owner| owner.kind() != PrincipalKind::Person)
 }
 
-/// The directory of a session's project: the repository that it works in or has a worktree of, else its own directory.
-fn project(row: &SessionRow, task: Option<&TaskRow>) -> String {
-    if let Some(kept) = task.and_then(Kept::of) {
-        return kept.made.repository.to_string_lossy().into_owned();
-    }
-    let cwd = Path::new(&row.cwd);
-    let root = cwd.ancestors().find(|directory| directory.join(".git").exists());
-    root.unwrap_or(cwd).to_string_lossy().into_owned()
-}
-
 fn unread(error: &StoreError) -> String {
-    format!("what was said cannot be read now: {error}")
+    format!("earlier conversations cannot be read now: {error}")
 }

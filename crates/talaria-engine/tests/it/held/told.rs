@@ -58,7 +58,7 @@ async fn our_tools_answer_the_model_and_one_that_breaks_does_not_break_the_turn(
     let offered = requests[0].tool_names();
     assert!(["lookup", "breaks", "forgotten"].iter().all(|tool| offered.contains(tool)), "{offered:?}");
     let told = requests.last().unwrap().tool_outputs();
-    let broke = "the tool stopped with an internal error";
+    let broke = "Outcome unknown: the tool stopped with an internal error";
     let known = ["found 7", broke, broke, "no tool forgotten"];
     assert_eq!(told[..4], known);
     assert!(told[4].contains("unheard_of"), "Codex itself refuses it: {told:?}");

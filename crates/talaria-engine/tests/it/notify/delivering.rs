@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use talaria_core::notice::Notice;
-use talaria_engine::notify::{Deliverer, Limits, Senders, Stopped};
+use talaria_engine::notify::{Deliverer, DeliveryLeftovers, SendTimeouts, Senders};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,7 @@ use super::{AMPLE, TOKEN, ample, notice, payload, senders};
 struct Running {
     nudge: Arc<Notify>,
     stop: CancellationToken,
-    task: JoinHandle<Stopped>,
+    task: JoinHandle<DeliveryLeftovers>,
 }
 
 fn start(name: &str, memory: &Memory, senders: &Arc<Senders>) -> Running {
@@ -33,7 +33,7 @@ fn permit(receivers: &[&Receiver]) -> Arc<Senders> {
     let hosts: Vec<String> =
         receivers.iter().map(|receiver| format!("\"127.0.0.1:{}\"", receiver.port)).collect();
     let senders = senders(&format!("allow_private = [{}]\nattempts = 3\n", hosts.join(", ")));
-    Arc::new(senders.with_limits(Limits { stop: Duration::ZERO, ..ample() }))
+    Arc::new(senders.with_limits(SendTimeouts { stop: Duration::ZERO, ..ample() }))
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn what_fails_is_tried_again_later_and_says_which_attempt_it_is() {
         assert_eq!((&told["attempt"], &told["repeat"]), (&attempt.into(), &false.into()));
     }
     running.stop.cancel();
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 0, released: 0 });
+    assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 0, released: 0 });
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn what_cannot_be_delivered_is_given_up_with_the_reason() {
     expect![[r#"
         gone, attempt 1: HTTP 404
         chat, attempt 1: feishu is not there yet: chat platforms come with a later version; allowed: local, command:PROGRAM [ARGUMENTS], webhook:https://…, ntfy:TOPIC, email:ADDRESS
-        torn, attempt 1: what is owed cannot be read: missing field `kind` at line 1 column 2
+        torn, attempt 1: the stored notification cannot be read: missing field `kind` at line 1 column 2
     "#]].assert_eq(&told);
     drop(running);
 }
@@ -115,7 +115,7 @@ async fn a_silent_receiver_holds_up_nobody_else_and_gets_one_at_a_time() {
     assert!(silent.is_empty());
     running.stop.cancel();
     // Three waited behind the silent one and go back; nobody knows about the one under way.
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 1, released: 3 });
+    assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 1, released: 3 });
     let left: Vec<u32> = (0..4).map(|n| memory.row(&format!("silent-{n}")).owed.attempts).collect();
     assert_eq!(left, [1, 0, 0, 0]);
 }
@@ -133,7 +133,7 @@ async fn a_keeper_that_cannot_leave_out_targets_costs_patience_and_nothing_else(
     memory.wait("quick", "sent").await;
     silent.next().await;
     running.stop.cancel();
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 1, released: 512 });
+    assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 1, released: 512 });
     assert!(silent.is_empty());
 }
 
@@ -195,7 +195,7 @@ async fn a_clock_that_jumps_over_a_claim_sends_nothing_twice() {
     gate.notify_one();
     memory.wait("a", "sent").await;
     running.stop.cancel();
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 0, released: 0 });
+    assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 0, released: 0 });
     assert!(slow.is_empty());
 }
 
@@ -210,7 +210,7 @@ async fn an_attempt_that_is_under_way_may_end_before_everything_stops() {
     receiver.next().await;
     running.stop.cancel();
     gate.notify_one();
-    assert_eq!(running.task.await.unwrap(), Stopped { cut_off: 0, released: 0 });
+    assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 0, released: 0 });
     assert_eq!(memory.row("a").state, "sent");
 }
 

@@ -45,12 +45,12 @@ fn desktop(place: &Path, exit: u8) {
 async fn without_desktop_and_terminal_nobody_is_told_and_the_receipt_says_so() {
     let place = tempfile::tempdir().unwrap();
     let bare = with(&[("PATH", place.path())]);
-    assert_eq!(told(&bare, None).await, "nobody is here: no desktop, no terminal");
+    assert_eq!(told(&bare, None).await, "there is no desktop and no terminal");
     // Neither files nor links nor devices without an end are terminals.
     let file = place.path().join("file");
     std::fs::write(&file, "").unwrap();
     for tty in [file.as_path(), Path::new("/dev/null"), Path::new("/dev/gone"), Path::new("/dev/stdin")] {
-        assert_eq!(told(&bare, Some(tty)).await, "nobody is here: no desktop, no terminal", "{tty:?}");
+        assert_eq!(told(&bare, Some(tty)).await, "there is no desktop and no terminal", "{tty:?}");
     }
     assert_eq!(std::fs::read_to_string(file).unwrap(), "");
 }
@@ -61,7 +61,7 @@ async fn a_desktop_shows_title_and_text_without_markup() {
     let place = tempfile::tempdir().unwrap();
     desktop(place.path(), 0);
     let without_bus = with(&[("PATH", place.path())]);
-    assert_eq!(told(&without_bus, None).await, "nobody is here: no desktop, no terminal");
+    assert_eq!(told(&without_bus, None).await, "there is no desktop and no terminal");
     let senders = with(&[("PATH", place.path()), ("DBUS_SESSION_BUS_ADDRESS", Path::new("unix:path=/x"))]);
     assert_eq!(told(&senders, None).await, "shown on the desktop");
     let shown = std::fs::read_to_string(place.path().join("shown")).unwrap();
@@ -89,6 +89,6 @@ async fn where_the_desktop_fails_the_terminal_rings() {
     terminal.wait_for(" end").await;
     let transcript = terminal.transcript();
     let tty = transcript.split_whitespace().nth(1).unwrap().to_owned();
-    assert_eq!(told(&senders, Some(Path::new(&tty))).await, format!("told on {tty}"));
+    assert_eq!(told(&senders, Some(Path::new(&tty))).await, format!("shown on {tty}"));
     terminal.wait_for("[talaria] codex-ab12 completed: ␛[2J<b> x␇").await;
 }

@@ -81,7 +81,7 @@ async fn a_private_address_is_refused_and_nobody_is_connected_to() {
         0x7f000001: Permanent: the host has a private address: list it in notify.allow_private if it is meant
         [::ffff:127.0.0.1]: Permanent: the host has a private address: list it in notify.allow_private if it is meant
         10.0.0.1: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        169.254.169.254: Permanent: the host has a private address: list it in notify.allow_private if it is meant
+        169.254.169.254: Permanent: the host has an address that nothing is sent to
         localhost: Passing { retry_after: None }: the host has a private address: list it in notify.allow_private if it is meant
         webhook:http://127.0.0.1:PORT is not protected: use https://, or list the host in notify.allow_private
     "#]].assert_eq(&told);

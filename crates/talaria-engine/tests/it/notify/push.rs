@@ -1,7 +1,7 @@
 //! ntfy: what a topic gets, and who gets the access token.
 
 use expect_test::expect;
-use talaria_core::notice::{Asked, Notice, NoticeKind};
+use talaria_core::notice::{Notice, NoticeKind, RequestNotice};
 
 use super::receiver::Receiver;
 use super::{notice, parcel, send, senders};
@@ -17,7 +17,7 @@ fn config(own: &Receiver, other: &Receiver) -> String {
 #[tokio::test]
 async fn a_topic_gets_title_text_urgency_and_tag() {
     let (mut own, other) = (Receiver::ok().await, Receiver::ok().await);
-    let asked = Asked {
+    let asked = RequestNotice {
         id: "req-1".to_owned(),
         kind: "command".to_owned(),
         summary: "cargo test".to_owned(),

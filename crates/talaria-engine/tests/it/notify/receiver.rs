@@ -201,7 +201,8 @@ async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> Option<Arrived> {
         .filter_map(|line| line.split_once(": "))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length")?.1.parse::<usize>().ok()?;
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length = length.map_or(Ok(0), |(_, value)| value.parse::<usize>()).ok()?;
     while bytes.len() < end + 4 + length {
         stream.read_buf(&mut bytes).await.ok().filter(|length| *length > 0)?;
     }

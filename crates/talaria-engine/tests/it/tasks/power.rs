@@ -128,7 +128,7 @@ async fn an_answer_that_its_engine_did_not_live_to_act_on_is_acted_on_by_the_nex
     let asked = only_request(&home).await;
     home.crash().await;
     let store = home.store().await;
-    let answer = talaria_store::Answer {
+    let answer = talaria_store::NewAnswer {
         decision: "accept".to_owned(),
         sealed: None,
         by: "user (person:ada, no terminal)".to_owned(),

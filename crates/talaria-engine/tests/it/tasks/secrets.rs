@@ -32,7 +32,7 @@ const MARK: &str = "7NotReal2KbTq9";
 const TYPED: &str = "the heron flies at dawn";
 
 /// Every file below a directory that has one of the secrets in it.
-fn found_in(folder: &Path) -> Vec<String> {
+pub(crate) fn found_in(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -166,9 +166,10 @@ async fn what_is_over_stays_over_and_says_what_to_do_next() {
     // The way to the turn is closed a moment after its outcome is told.
     let quiet = async || home.engine().status().await.unwrap().tasks.working == 0;
     eventually("the turn is over", async || quiet().await.then_some(())).await;
-    let refused = eventually("nothing runs", async || home.cancel(&task).await.err()).await;
+    let refused = eventually("nothing is running", async || home.cancel(&task).await.err()).await;
     let words = Say { text: "more".to_owned(), images: Vec::new(), when: When::Now };
-    let steered = eventually("nothing runs", async || home.engine().say(&task.id, words.clone()).await.err());
+    let steered =
+        eventually("nothing is running", async || home.engine().say(&task.id, words.clone()).await.err());
     for problem in [refused, steered.await] {
         assert_eq!(problem.code, ProblemCode::Conflict, "{problem:?}");
         let hint = problem.hint.unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use talaria_engine::worktree::{Applied, Discarded, Force, Made, WorktreeError};
+use talaria_engine::worktree::{AppliedPatch, DiscardedWorktree, Force, Made, WorktreeError};
 
 use super::{Place, commit, git, put, try_git};
 
@@ -30,7 +30,7 @@ async fn applied_work_is_in_the_users_files_and_nowhere_else() {
     let before = place.state();
     let applied = made.apply().await.unwrap();
     let files = ["a.txt", "b.txt", "binary", "link", "moved.txt", "no newline", "run.sh", "sub/c.txt"];
-    assert_eq!(applied, Applied { files: files.map(str::to_owned).into(), is_repeated: false });
+    assert_eq!(applied, AppliedPatch { files: files.map(str::to_owned).into(), is_repeated: false });
     let after = place.state();
     assert_eq!((&before.1, &before.2, &before.3), (&after.1, &after.2, &after.3), "no commit, no index");
     let at = |name: &str| place.user().join(name);
@@ -172,7 +172,7 @@ async fn a_task_without_work_or_with_merged_work_is_discarded_without_a_word() {
     let made = place.made("t1").await;
     put(&made.worktree.join("ignored"), "not work\n");
     let gone = made.discard(Force::KeepWork).await.unwrap();
-    assert_eq!(gone, Discarded { branch: "talaria/t1".to_owned(), tip: None, kept: None });
+    assert_eq!(gone, DiscardedWorktree { branch: "talaria/t1".to_owned(), tip: None, kept: None });
     let made = place.made("t2").await;
     put(&made.worktree.join("d.txt"), "d\n");
     let tip = commit(&made.worktree, "d");

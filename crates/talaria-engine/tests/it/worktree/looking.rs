@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use expect_test::expect;
-use talaria_engine::worktree::{Changes, Dirty};
+use talaria_engine::worktree::{Dirty, WorktreeChanges};
 
 use super::{Place, commit, git, put, shown};
 
@@ -46,14 +46,14 @@ async fn changes_are_what_is_committed_and_what_is_not_against_the_base() {
         "a look leaves nothing in the repository"
     );
     let text = serde_json::to_string(&changes).unwrap();
-    assert_eq!(serde_json::from_str::<Changes>(&text).unwrap(), changes);
+    assert_eq!(serde_json::from_str::<WorktreeChanges>(&text).unwrap(), changes);
 }
 
 #[tokio::test]
 async fn a_task_that_did_nothing_has_no_changes() {
     let place = Place::new();
     let made = place.made("t1").await;
-    assert_eq!(made.changes().await.unwrap(), Changes::default());
+    assert_eq!(made.changes().await.unwrap(), WorktreeChanges::default());
     assert_eq!(made.diff(1000).await.unwrap(), "");
 }
 
@@ -153,7 +153,7 @@ async fn what_is_gone_already_is_no_error_for_a_look() {
     let changes = made.changes().await.unwrap();
     assert_eq!((changes.files.len(), changes.commits.len(), changes.uncommitted), (1, 1, false));
     git(&place.user(), &["update-ref", "-d", "refs/heads/talaria/t1"]);
-    assert_eq!(made.changes().await.unwrap(), Changes::default());
+    assert_eq!(made.changes().await.unwrap(), WorktreeChanges::default());
 }
 
 #[tokio::test]
@@ -163,7 +163,7 @@ async fn modes_and_line_ends_are_as_the_user_has_them() {
     place.write(".gitattributes", "crlf.txt text eol=crlf\n");
     commit(&place.user(), "line ends");
     let made = place.make("t1", Dirty::Refuse).await.unwrap();
-    assert_eq!(made.changes().await.unwrap(), Changes::default(), "attributes of the base count");
+    assert_eq!(made.changes().await.unwrap(), WorktreeChanges::default(), "attributes of the base count");
     fs::set_permissions(made.worktree.join("b.txt"), fs::Permissions::from_mode(0o755)).unwrap();
     let changes = made.changes().await.unwrap();
     assert_eq!((changes.files.len(), changes.files[0].path.as_str()), (1, "b.txt"));

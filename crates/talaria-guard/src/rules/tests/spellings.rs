@@ -1,4 +1,4 @@
-//! A deny rule denies what a command does, however it is written; what nobody can see in the line is asked about.
+//! A deny rule denies what a command does, however it is written; what no one can see in the line is asked about.
 
 use super::*;
 use proptest::prelude::*;

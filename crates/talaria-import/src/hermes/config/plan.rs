@@ -11,7 +11,7 @@ use super::secrets::{Variable, secret_names};
 use super::servers::{HermesServer, read_servers};
 use super::settings::{Wish, wishes};
 use super::yaml::Tree;
-use talaria_core::config::{self, Problem};
+use talaria_core::config::{self, ConfigProblem};
 use talaria_core::edit::{self, KeyPath, literal};
 use talaria_guard::redact::redact;
 
@@ -84,7 +84,7 @@ pub struct SkippedSetting {
 }
 
 /// Plans what becomes of Talaria's file `own`. An own file that is not TOML is a problem, and nothing is planned.
-pub fn plan(tree: &Tree, own: &str) -> Result<SettingsPlan, Problem> {
+pub fn plan(tree: &Tree, own: &str) -> Result<SettingsPlan, ConfigProblem> {
     config::parse(own)?;
     let mut work = Work {
         plan: SettingsPlan { text: own.to_owned(), ..SettingsPlan::default() },
@@ -135,7 +135,7 @@ struct Work {
 }
 
 impl Work {
-    fn setting(&mut self, wish: Wish) -> Result<(), Problem> {
+    fn setting(&mut self, wish: Wish) -> Result<(), ConfigProblem> {
         let Wish { from, path, value } = wish;
         match self.find_existing(&path, &value)? {
             Found::Same => self.plan.same += 1,
@@ -154,7 +154,7 @@ impl Work {
         Ok(())
     }
 
-    fn server(&mut self, server: HermesServer) -> Result<(), Problem> {
+    fn server(&mut self, server: HermesServer) -> Result<(), ConfigProblem> {
         let from = format!("mcp_servers.{}", server.name);
         let Some(path) = KeyPath::new(["mcp_servers", &server.name]) else { return Ok(()) };
         if edit::get(&self.plan.text, &path)?.is_some() {
@@ -205,7 +205,7 @@ impl Work {
                 }
             }
         }
-        if let Some(problem) = complaint(&text, &path).filter(Problem::is_error) {
+        if let Some(problem) = complaint(&text, &path).filter(ConfigProblem::is_error) {
             self.leave(&from, words(&problem), None);
             return Ok(());
         }
@@ -262,7 +262,7 @@ impl Work {
         }
     }
 
-    fn find_existing(&self, path: &KeyPath, value: &Value) -> Result<Found, Problem> {
+    fn find_existing(&self, path: &KeyPath, value: &Value) -> Result<Found, ConfigProblem> {
         let Some(there) = edit::get(&self.plan.text, path)? else { return Ok(Found::Nothing) };
         Ok(match there.into_value() {
             Ok(there) if literal(&there) == literal(value) => Found::Same,
@@ -270,7 +270,7 @@ impl Work {
         })
     }
 
-    fn trial(&self, text: &str, path: &KeyPath, value: &Value) -> Result<String, Problem> {
+    fn trial(&self, text: &str, path: &KeyPath, value: &Value) -> Result<String, ConfigProblem> {
         edit::set(text, path, value.clone())
     }
 
@@ -329,12 +329,12 @@ fn place_of(variable: &Variable) -> &str {
 }
 
 /// What Talaria's reader says about a key or anything below it.
-fn complaint(text: &str, path: &KeyPath) -> Option<Problem> {
+fn complaint(text: &str, path: &KeyPath) -> Option<ConfigProblem> {
     let parts = path.parts().join(".");
     let is_below = |key: &str| {
         key.strip_prefix(parts.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    let mut problems: Vec<Problem> = match config::parse(text) {
+    let mut problems: Vec<ConfigProblem> = match config::parse(text) {
         Ok(parsed) => parsed.problems,
         Err(problem) => return Some(problem),
     };
@@ -344,7 +344,7 @@ fn complaint(text: &str, path: &KeyPath) -> Option<Problem> {
 }
 
 /// The reader's message without a position: it would refer to a file that the user has not seen.
-fn words(problem: &Problem) -> String {
+fn words(problem: &ConfigProblem) -> String {
     match &problem.hint {
         Some(hint) => format!("{}; {hint}", problem.message),
         None => problem.message.clone(),

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use talaria_core::servers::{Given, is_variable_name, looks_secret};
+use talaria_core::servers::{ValueSource, is_variable_name, looks_secret};
 use talaria_guard::redact::redact;
 
 /// Maximum number in a report.
@@ -82,7 +82,7 @@ fn walk(path: &str, name: &str, value: &Value, names: &mut Vec<String>) {
 /// The variable that a whole text refers to. A text with a reference somewhere in it is a text, and may be secret;
 /// so is a secret between braces.
 pub(super) fn referred(text: &str) -> Option<String> {
-    let given = Given::read(text).ok()?;
+    let given = ValueSource::read(text).ok()?;
     given.variable().filter(|name| redact(name) == *name).map(str::to_owned)
 }
 

@@ -79,7 +79,7 @@ fn usage(conversation: &Conversation) -> Usage {
     let Conversation { input, cached, output, reasoning, .. } = *conversation;
     // There the input does not count cached tokens.
     let input = input.saturating_add(cached);
-    Usage { input, cached, output, reasoning, total: input.saturating_add(output) }
+    Usage { input, cached, output, reasoning, total: input.saturating_add(output), partial: false }
 }
 
 /// Everything in a message that a person may search for.

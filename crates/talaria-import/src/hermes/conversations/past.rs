@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use talaria_core::event::Usage;
 use talaria_core::outcome::{Outcome, Report};
-use talaria_core::transcript::{Limits, Message, Role, ToolCall, cap};
+use talaria_core::transcript::{Message, ProjectionLimits, Role, ToolCall, cap};
 use talaria_guard::redact::{redact, redact_json};
 
 /// How many bytes of what a person or the model said are kept.
@@ -87,7 +87,7 @@ pub(super) fn message(row: &Row) -> Option<PastMessage> {
             let message = Message {
                 content: text(LONGEST_TEXT),
                 tool_calls: calls,
-                reasoning: reasoning.map(|text| clean(text, Limits::default().output)),
+                reasoning: reasoning.map(|text| clean(text, ProjectionLimits::default().output)),
                 ..Message::assistant("")
             };
             let is_empty = message.content.is_none() && message.tool_calls.is_empty();
@@ -95,7 +95,7 @@ pub(super) fn message(row: &Row) -> Option<PastMessage> {
         }
         "tool" => {
             let call = redact(row.call.as_deref().unwrap_or_default()).into_owned();
-            Message::tool(call, text(Limits::default().output).unwrap_or_default())
+            Message::tool(call, text(ProjectionLimits::default().output).unwrap_or_default())
         }
         _ => return None,
     };

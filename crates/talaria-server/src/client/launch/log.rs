@@ -42,7 +42,7 @@ impl Log {
         }
         let file =
             OpenOptions::new().create(true).append(true).mode(0o600).open(&path).map_err(error(&path))?;
-        // A log that somebody made readable for others, or copied here, is private again.
+        // A log that someone made readable for others, or copied here, is private again.
         file.set_permissions(Permissions::from_mode(0o600)).map_err(error(&path))?;
         let from = file.metadata().map_err(error(&path))?.len();
         Ok(Self { path, file, from })

@@ -104,6 +104,7 @@ impl Stage {
             "answer" => json!({ "answer": { "decision": "accept" }, "by": "user" }),
             "start_task" => json!(self.scene.new_task("x")),
             "offers" => json!({ "cwd": "/", "caller": caller }),
+            "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
             "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
             "import" => {
                 json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })
@@ -250,7 +251,14 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let call = stage.valid(route, "");
         stage.expect(200, call).await;
     }
-    for route in [route::OFFERS, route::PRUNE, route::NOTIFY, route::IMPORT] {
+    for (wish, status) in [
+        (json!({ "op": "remove", "entry": "nothing like it" }), 404),
+        (json!({ "op": "undo", "revision": 99 }), 409),
+        (json!({ "op": "add", "scope": "world", "text": "x", "cwd": "/" }), 400),
+    ] {
+        stage.expect(status, Call::of(route::CHANGE_MEMORY, "").with(&wish)).await;
+    }
+    for route in [route::OFFERS, route::PRUNE, route::NOTIFY, route::IMPORT, route::CHANGE_MEMORY] {
         let call = stage.valid(route, "");
         stage.expect(200, call).await;
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use talaria_core::api::Kind;
+use talaria_core::api::{Kind, MemoryWish};
 use talaria_core::event::Event;
 use talaria_core::request::{Answer, Content, Decision, Given, Grant};
 use talaria_server::route::{self, Route, Verb};
@@ -90,6 +90,8 @@ async fn what_the_server_answers_fits_the_openapi_document() {
     let client = scene.client().await;
     let started = client.start_task(&scene.new_task("ask")).await.unwrap();
     asked(&client, &started.session, started.after).await;
+    let (scope, text, cwd) = ("user".to_owned(), "likes herons".to_owned(), "/".to_owned());
+    client.change_memory(&MemoryWish::Add { scope, text, cwd }).await.unwrap();
     let document = super::document();
     let fits = |name: &str, schema: &Value, value: &Value| {
         let mut schema = schema.clone();
@@ -114,9 +116,10 @@ async fn what_the_server_answers_fits_the_openapi_document() {
         let id = if *route == route::REQUEST { "req-" } else { started.id.as_str() };
         let (code, value) = get(&(route.path.replace("{id}", id) + "?words=ask")).await;
         assert_eq!(code, "200", "{}", route.name);
-        // Nothing runs in the background here; its shape is tested with the program.
+        // Nothing runs in the background here and no model proposed anything; their shapes are tested with the program.
         let is_empty = value.as_array().is_some_and(Vec::is_empty);
-        assert_eq!(is_empty, *route == route::BACKGROUND, "{} shows nothing", route.name);
+        let has_none = [route::BACKGROUND, route::MEMORY_PENDING].contains(route);
+        assert_eq!(is_empty, has_none, "{} shows nothing", route.name);
         fits(route.name, &schema_of(route.path, "200"), &value);
     }
     let (code, problem) = get("/v1/sessions/none").await;

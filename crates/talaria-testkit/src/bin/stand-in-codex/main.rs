@@ -1,8 +1,8 @@
 //! Stands in for a detached `codex app-server`, with a model inside: it listens on a unix socket, outlives its clients,
 //! keeps its threads in files, and offers open requests again. Starting it costs milliseconds.
 //!
-//! What a turn does is in its prompt: one that begins with `ask-` runs `echo ran >> <prompt>` after asking, any other only
-//! answers. SIGUSR1 closes every connection. `STAND_IN_VERSION` is what `--version` prints; threads lie below
+//! What a turn does is in its prompt: one that begins with `ask-` runs `echo ran >> <prompt>` after asking, `call-TOOL N ARGUMENTS`
+//! calls a tool that the client brought, any other only answers. SIGUSR1 closes every connection. `STAND_IN_VERSION` is what `--version` prints; threads lie below
 //! `CODEX_HOME/sessions` in the few lines of Codex's own format that an audit needs.
 
 #![allow(clippy::print_stdout, reason = "the program it imitates prints its version there")]

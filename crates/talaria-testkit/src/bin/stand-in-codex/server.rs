@@ -31,8 +31,17 @@ pub(crate) struct Server {
 struct Pending {
     thread: String,
     item: String,
-    command: String,
+    wish: Wish,
     params: Value,
+}
+
+/// What a request is about.
+#[derive(Clone, Debug)]
+enum Wish {
+    /// May this command run?
+    Command(String),
+    /// The client runs one of its tools.
+    Tool { name: String, arguments: Value },
 }
 
 /// A refusal of Codex.
@@ -190,21 +199,51 @@ impl Server {
         let said = shape::user_message(&mint(), client_id, &turn.prompt);
         self.begin_item(thread, &turn.id, &said);
         self.complete_item(thread, &turn.id, said);
-        if turn.prompt.starts_with("ask-") { self.ask(thread, turn) } else { self.finish(thread) }
+        if turn.prompt.starts_with("ask-") {
+            self.ask(thread, turn);
+        } else if turn.prompt.starts_with("call-") {
+            self.call(thread, turn);
+        } else {
+            self.finish(thread);
+        }
+    }
+
+    /// Calls the tool that the prompt names.
+    fn call(&mut self, thread: &str, turn: &Turn) {
+        let mut words = turn.prompt.splitn(3, ' ');
+        let name = words.next().and_then(|word| word.strip_prefix("call-")).unwrap_or_default().to_owned();
+        let arguments: Value =
+            words.nth(1).and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default();
+        let item = format!("call_{}", mint());
+        let begun = shape::tool(&item, &name, &arguments, None);
+        let params = json!({ "threadId": thread, "turnId": turn.id, "callId": item, "namespace": null,
+                             "tool": name, "arguments": arguments });
+        self.wish(
+            thread,
+            turn,
+            begun,
+            Pending { thread: thread.to_owned(), item, wish: Wish::Tool { name, arguments }, params },
+        );
     }
 
     fn ask(&mut self, thread: &str, turn: &Turn) {
         let cwd = self.threads.get(thread).map(|thread| thread.cwd.clone()).unwrap_or_default();
         let (item, command) = (format!("call_{}", mint()), format!("echo ran >> {}", turn.prompt));
         let begun = shape::command(&item, &command, &cwd, "inProgress");
+        let params = shape::approval(thread, &turn.id, &item, &command, &cwd);
+        let wish = Wish::Command(command);
+        self.wish(thread, turn, begun, Pending { thread: thread.to_owned(), item, wish, params });
+    }
+
+    /// Begins a step that waits for a client.
+    fn wish(&mut self, thread: &str, turn: &Turn, begun: Value, pending: Pending) {
         self.begin_item(thread, &turn.id, &begun);
         if let Some(turn) = self.threads.get_mut(thread).and_then(|thread| thread.turns.last_mut()) {
             turn.items.push(begun);
         }
-        let params = shape::approval(thread, &turn.id, &item, &command, &cwd);
         let id = self.next_request;
         self.next_request += 1;
-        self.pending.insert(id, Pending { thread: thread.to_owned(), item, command, params });
+        self.pending.insert(id, pending);
         self.tell_status(thread);
         for client in self.following(thread) {
             self.offer(client, id);
@@ -213,7 +252,10 @@ impl Server {
 
     fn offer(&self, client: u64, id: u64) {
         let Some(pending) = self.pending.get(&id) else { return };
-        let method = "item/commandExecution/requestApproval";
+        let method = match pending.wish {
+            Wish::Command(_) => "item/commandExecution/requestApproval",
+            Wish::Tool { .. } => "item/tool/call",
+        };
         self.send(client, &json!({ "method": method, "id": id, "params": pending.params }));
     }
 
@@ -227,19 +269,27 @@ impl Server {
     fn take_answer(&mut self, id: &Value, result: &Value) {
         let Some(pending) = id.as_u64().and_then(|id| self.pending.remove(&id)) else { return };
         let thread = pending.thread.as_str();
-        self.tell(thread, "serverRequest/resolved", json!({ "threadId": thread, "requestId": id }));
+        if matches!(pending.wish, Wish::Command(_)) {
+            self.tell(thread, "serverRequest/resolved", json!({ "threadId": thread, "requestId": id }));
+        }
         self.tell_status(thread);
         let Some((turn, cwd)) =
             self.threads.get(thread).and_then(|found| Some((found.turns.last()?.clone(), found.cwd.clone())))
         else {
             return;
         };
-        let is_accepted = result["decision"].as_str().is_some_and(|decision| decision.starts_with("accept"));
-        if is_accepted {
-            note(&Path::new(&cwd).join(&turn.prompt));
-        }
-        let status = if is_accepted { "completed" } else { "declined" };
-        let item = shape::command(&pending.item, &pending.command, &cwd, status);
+        let item = match &pending.wish {
+            Wish::Command(command) => {
+                let is_accepted =
+                    result["decision"].as_str().is_some_and(|decision| decision.starts_with("accept"));
+                if is_accepted {
+                    note(&Path::new(&cwd).join(&turn.prompt));
+                }
+                let status = if is_accepted { "completed" } else { "declined" };
+                shape::command(&pending.item, command, &cwd, status)
+            }
+            Wish::Tool { name, arguments } => shape::tool(&pending.item, name, arguments, Some(result)),
+        };
         self.complete_item(thread, &turn.id, item);
         self.finish(thread);
     }

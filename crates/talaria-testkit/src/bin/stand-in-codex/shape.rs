@@ -108,3 +108,17 @@ pub(crate) fn approval(thread: &str, turn: &str, item: &str, command: &str, cwd:
 fn wrapped(command: &str) -> String {
     format!("/bin/bash -lc '{command}'")
 }
+
+/// A call of a tool of the client's, with the answer if there is one.
+pub(crate) fn tool(id: &str, name: &str, arguments: &Value, answer: Option<&Value>) -> Value {
+    let is_well = answer.map(|answer| answer["success"] == true);
+    let status = match is_well {
+        None => "inProgress",
+        Some(true) => "completed",
+        Some(false) => "failed",
+    };
+    json!({
+        "type": "dynamicToolCall", "id": id, "namespace": null, "tool": name, "arguments": arguments, "status": status,
+        "contentItems": answer.map(|answer| answer["contentItems"].clone()), "success": is_well, "durationMs": null,
+    })
+}

@@ -1,8 +1,10 @@
-//! How the arguments of a command are read, by the shape that the table gives them.
+//! How the arguments of a command are read, by the shape that the table has for them.
 
 use talaria_core::request::Decision;
 
-use super::{Command, Definition, Mistake, Shape, Source, first_word, mistake, shortened, split};
+use super::{
+    CommandMistake, CompletionSource, Definition, Shape, SlashCommand, first_word, mistake, shortened, split,
+};
 
 impl Definition {
     /// The command as it is typed, with the names of its arguments.
@@ -11,7 +13,7 @@ impl Definition {
     }
 
     /// Reads what stands behind the name.
-    pub(super) fn read(&self, rest: &str) -> Result<Command, Mistake> {
+    pub(super) fn read(&self, rest: &str) -> Result<SlashCommand, CommandMistake> {
         match &self.shape {
             Shape::Bare(command) if rest.is_empty() => Ok(command.clone()),
             Shape::Bare(_) => Err(self.misused(format!("/{} takes no argument", self.name))),
@@ -33,11 +35,11 @@ impl Definition {
         if known.is_empty() { "a text".to_owned() } else { format!("one of: {}", known.join(", ")) }
     }
 
-    fn words(&self, rest: &str) -> Result<Vec<String>, Mistake> {
+    fn words(&self, rest: &str) -> Result<Vec<String>, CommandMistake> {
         split(rest).ok_or_else(|| self.misused("a quote is not closed"))
     }
 
-    fn one_word(&self, rest: &str) -> Result<Option<String>, Mistake> {
+    fn one_word(&self, rest: &str) -> Result<Option<String>, CommandMistake> {
         let mut words = self.words(rest)?;
         if words.len() > 1 {
             return Err(self.misused(format!("/{} takes one word", self.name)));
@@ -45,7 +47,7 @@ impl Definition {
         Ok(words.pop())
     }
 
-    fn choice(&self, rest: &str) -> Result<Option<String>, Mistake> {
+    fn choice(&self, rest: &str) -> Result<Option<String>, CommandMistake> {
         let Some(word) = self.one_word(rest)?.map(|word| word.to_ascii_lowercase()) else { return Ok(None) };
         if listed(self.arguments).contains(&word.as_str()) {
             return Ok(Some(word));
@@ -53,7 +55,7 @@ impl Definition {
         Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
     }
 
-    fn approve(&self, rest: &str) -> Result<Command, Mistake> {
+    fn approve(&self, rest: &str) -> Result<SlashCommand, CommandMistake> {
         let (mut request, mut decision) = (None, None);
         for word in rest.split_whitespace() {
             match word.to_ascii_lowercase().as_str() {
@@ -64,29 +66,29 @@ impl Definition {
                 _ => return Err(self.misused(format!("/{} cannot use {}", self.name, shortened(word)))),
             }
         }
-        Ok(Command::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
+        Ok(SlashCommand::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
     }
 
-    fn misused(&self, what: impl Into<String>) -> Mistake {
+    fn misused(&self, what: impl Into<String>) -> CommandMistake {
         mistake(what, format!("usage: {}", self.synopsis()))
     }
 }
 
 /// The words that the table names for these arguments.
-fn listed<'a>(arguments: impl IntoIterator<Item = &'a &'static [Source]>) -> Vec<&'static str> {
+fn listed<'a>(arguments: impl IntoIterator<Item = &'a &'static [CompletionSource]>) -> Vec<&'static str> {
     let sources = arguments.into_iter().flat_map(|place| place.iter());
     let words = sources.filter_map(|source| match source {
-        Source::Words(words) => Some(words.iter().map(|(word, _)| *word)),
+        CompletionSource::Words(words) => Some(words.iter().map(|(word, _)| *word)),
         _ => None,
     });
     words.flatten().collect()
 }
 
-fn deny(rest: &str) -> Command {
+fn deny(rest: &str) -> SlashCommand {
     let (word, behind) = first_word(rest);
     let (request, reason) =
         if is_request(word) { (Some(word.to_owned()), behind.trim()) } else { (None, rest) };
-    Command::Deny { request, reason: (!reason.is_empty()).then(|| reason.to_owned()) }
+    SlashCommand::Deny { request, reason: (!reason.is_empty()).then(|| reason.to_owned()) }
 }
 
 fn is_request(word: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Definition, Mistake, Needs, TABLE, named};
+use super::{CommandMistake, Definition, Needs, TABLE, named};
 use crate::chat::keys::KEYS;
 use talaria_render::{Look, Paint, Style, StyledText};
 
@@ -13,11 +13,11 @@ const DEFAULT_WIDTH: usize = 80;
 const SIGNS: &[(&str, &str)] = &[
     ("!COMMAND", "run a shell command in the conversation's sandbox"),
     ("@FILE", "name a file; on the screen Tab or an arrow chooses it"),
-    ("//TEXT", "say a text that begins with a slash"),
+    ("//TEXT", "send a text that begins with a slash"),
 ];
 
-/// Tells about all commands, or about one.
-pub fn help(name: Option<&str>, look: Look) -> Result<StyledText, Mistake> {
+/// Explains all commands, or one.
+pub fn help(name: Option<&str>, look: Look) -> Result<StyledText, CommandMistake> {
     let paint = Paint::new(look);
     let width = look.width.unwrap_or(DEFAULT_WIDTH);
     Ok(match name {
@@ -26,7 +26,7 @@ pub fn help(name: Option<&str>, look: Look) -> Result<StyledText, Mistake> {
     })
 }
 
-/// Tells about the keys, which only a screen has.
+/// Lists the keys, which only a screen has.
 pub fn keys(look: Look) -> StyledText {
     let rows = KEYS.iter().map(|(key, help)| ((*key).to_owned(), *help)).collect();
     listed(rows, Paint::new(look), look.width.unwrap_or(DEFAULT_WIDTH))
@@ -76,8 +76,8 @@ fn one(definition: &Definition, paint: Paint, width: usize) -> StyledText {
     tell(definition.help);
     match definition.needs {
         Needs::Nothing => {}
-        Needs::Session => tell("needs a conversation that has begun"),
-        Needs::Turn => tell("needs a turn that runs"),
+        Needs::Session => tell("needs a conversation"),
+        Needs::Turn => tell("needs a running turn"),
     }
     if !definition.aliases.is_empty() {
         let names: Vec<_> = definition.aliases.iter().map(|name| format!("/{name}")).collect();

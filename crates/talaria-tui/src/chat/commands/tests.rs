@@ -28,36 +28,36 @@ fn no_name_stands_for_two_commands() {
 #[test]
 fn help_lists_every_command() {
     expect![[r#"
-        /new                        begin a new conversation; the old one stays
-        /resume [SESSION]           go on with a conversation, or choose one
-        /sessions                   list the conversations, the latest first
-        /search WORDS               find words in everything that was said and done
+        /new                        start a new conversation; the old one is kept
+        /resume [SESSION]           resume a conversation, or choose one
+        /sessions                   list conversations, latest activity first
+        /search WORDS               search the text of all conversations
         /model [MODEL]              choose the model from the next turn on
-        /reasoning [EFFORT]         choose how much the model thinks, from the next turn
-        /compact                    shorten what the model keeps in mind
+        /reasoning [EFFORT]         choose the reasoning effort from the next turn
+        /compact                    shorten the model's context
         /usage                      show the tokens used and the limits of the account
-        /status                     show what runs, where, and what it may do
-        /tasks                      list the tasks in the background
-        /task ACTION [TASK] …       start, show, watch, … tasks: /task --help tells all
+        /status                     show conversation, permissions and turn
+        /tasks                      list background tasks
+        /task ACTION [TASK] …       start, show, watch, … tasks; see /task --help
         /ps [ID | stop ID [--all]]  list background commands, show or stop one
-        /requests                   list everything that waits for your answer
+        /requests                   list the open requests
         /approve [REQUEST] [once|session|always]
-                                    say yes to a request; else to the one shown
-        /deny [REQUEST] [REASON]    say no to a request; the model is told why
-        /stop                       stop the running turn; the conversation stays
-        /steer TEXT                 say something to the running turn
-        /queue TEXT                 say something when the running turn has ended
+                                    approve a request, by default the one shown
+        /deny [REQUEST] [REASON]    decline a request, with a reason for the model
+        /stop                       stop the running turn; the conversation is kept
+        /steer TEXT                 send a message to the running turn
+        /queue TEXT                 queue a message for the next turn
         /codex-runtime [auto|codex_app_server|on|off]
-                                    show or choose who runs the turns
-        /export [FILE]              write the conversation into a file
+                                    show or choose the runtime of turns
+        /export [FILE]              write the conversation to a file
         /theme [terminal|contrast|mono]
-                                    show or choose the looks
-        /help [COMMAND]             list the commands, or tell about one
+                                    show or choose the theme
+        /help [COMMAND]             list the commands, or explain one
         /quit                       leave; turns and tasks continue
         !COMMAND                    run a shell command in the conversation's sandbox
         @FILE                       name a file; on the screen Tab or an arrow chooses
                                     it
-        //TEXT                      say a text that begins with a slash
+        //TEXT                      send a text that begins with a slash
     "#]]
     .assert_eq(&help(None, PIPE).unwrap().text());
 }
@@ -65,21 +65,21 @@ fn help_lists_every_command() {
 #[test]
 fn keys_are_told_in_a_row_each() {
     expect![[r#"
-        Enter                send; while a turn runs: steer or queue, as the screen says
-        Esc                  close what is open, else stop the running turn
+        Enter                send; during a turn: steer or queue, as shown
+        Esc                  close a list or panel, else stop the running turn
         Ctrl-C               stop a ! command, else the turn, else clear; twice: leave
         Ctrl-D               leave, if the input is empty; turns continue
-        Ctrl-G               go between a request and the input
+        Ctrl-G               switch between a request and the input
         F1, ?                show the keys
-        F2                   show what waits, of other conversations too
+        F2                   show the open requests of all conversations
         F3                   choose whether Enter steers or queues
         PageUp, PageDown     scroll; Shift-Up, Shift-Down: by a row
         Ctrl-Home, Ctrl-End  go to the beginning or the end of the conversation
-        Ctrl-O, Alt-O        unfold the last step, again: the one before it; or all
-        Up, Down             move between rows, then through what was sent before
-        Ctrl-R               search in what was sent before
-        Tab                  choose from a list and put it in
-        Alt-Enter, Ctrl-J    begin a new line; so does a backslash before Enter
+        Ctrl-O, Alt-O        expand the last step, again: the one before it; or all
+        Up, Down             move between rows, then through sent messages
+        Ctrl-R               search sent messages
+        Tab                  choose from a list and insert it
+        Alt-Enter, Ctrl-J    start a new line; so does a backslash before Enter
         Ctrl-A, Ctrl-E       go to the beginning or the end of the line
         Alt-B, Alt-F         go back or forward one word
         Ctrl-W, Alt-D        cut the word before or after the cursor
@@ -96,10 +96,10 @@ fn help_fits_a_narrow_window() {
     let text = help(None, Look { width: Some(32), ..PIPE }).unwrap().text();
     expect![[r#"
         /new
-          begin a new conversation; the
-          old one stays
+          start a new conversation; the
+          old one is kept
         /resume [SESSION]
-          go on with a conversation, or
+          resume a conversation, or
           choose one"#]]
     .assert_eq(&text.lines().take(6).collect::<Vec<_>>().join("\n"));
 }
@@ -112,7 +112,7 @@ fn help_tells_about_one_command() {
     }
     expect![[r#"
         /approve [REQUEST] [once|session|always]
-          say yes to a request; else to the one shown
+          approve a request, by default the one shown
           also: /yes
           example: /approve req-1a2b3c session
         /quit
@@ -120,8 +120,8 @@ fn help_tells_about_one_command() {
           also: /exit, /q
           example: /quit
         /steer TEXT
-          say something to the running turn
-          needs a turn that runs
+          send a message to the running turn
+          needs a running turn
           example: /steer leave the tests alone
         there is no command /stp; did you mean /stop? // at the start sends the line as text
     "#]]

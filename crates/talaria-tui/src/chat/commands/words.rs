@@ -8,7 +8,7 @@ pub fn split(text: &str) -> Option<Vec<String>> {
     Some(spelled.into_iter().map(|(word, _)| word).collect())
 }
 
-/// Takes the first word of a text; gives it and what stands behind it. `None` if there is none, or a quote is not closed.
+/// Returns the first word of a text and the rest after it. `None` if there is none, or a quote is not closed.
 pub fn first_split(text: &str) -> Option<(String, &str)> {
     let mut reader = Reader::default();
     for (at, c) in text.char_indices() {
@@ -31,7 +31,7 @@ pub(crate) fn split_spelled(text: &str) -> Option<Vec<(String, &str)>> {
     Some(reader.words.into_iter().chain(last).map(|(word, range)| (word, &text[range])).collect())
 }
 
-/// Gives the finished words of an unfinished text, and where in it the last word begins.
+/// Returns the finished words of an unfinished text, and where in it the last word begins.
 ///
 /// The last word is empty if the text ends in a space. A quote that is not closed belongs to it.
 pub fn within_word(text: &str) -> (Vec<String>, usize) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chat::commands::{Source, find, within_word};
+use crate::chat::commands::{CompletionSource, find, within_word};
 
 /// What would be completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum What {
     /// The name of a command.
     Name,
     /// An argument of a command.
-    Argument(&'static [Source]),
+    Argument(&'static [CompletionSource]),
     /// A file behind an `@`.
     File,
 }
@@ -31,20 +31,20 @@ impl Context {
     pub(crate) fn wants_files(&self) -> bool {
         match self.what {
             What::File => true,
-            What::Argument(sources) => sources.contains(&Source::Files),
+            What::Argument(sources) => sources.contains(&CompletionSource::Files),
             What::Name => false,
         }
     }
 
     /// Does this need the names of conversations or tasks?
     pub(crate) fn wants_names(&self) -> bool {
-        self.wants(Source::Sessions) || self.wants(Source::Tasks)
+        self.wants(CompletionSource::Sessions) || self.wants(CompletionSource::Tasks)
     }
 
     /// Is something of this kind offered here?
-    pub(crate) fn wants(&self, wanted: Source) -> bool {
-        let is_wanted = |source: &Source| match source {
-            Source::TasksUnless(_) => wanted == Source::Tasks,
+    pub(crate) fn wants(&self, wanted: CompletionSource) -> bool {
+        let is_wanted = |source: &CompletionSource| match source {
+            CompletionSource::TasksUnless(_) => wanted == CompletionSource::Tasks,
             source => *source == wanted,
         };
         matches!(self.what, What::Argument(sources) if sources.iter().any(is_wanted))
@@ -74,15 +74,15 @@ fn command(text: &str, cursor: usize) -> Option<Context> {
     let typed = &text[end..cursor];
     let (words, start) = within_word(typed);
     let sources = *definition.arguments.get(words.len())?;
-    let is_needless = |source: &Source| match source {
-        Source::TasksUnless(actions) => words.iter().any(|word| actions.contains(&word.as_str())),
+    let is_needless = |source: &CompletionSource| match source {
+        CompletionSource::TasksUnless(actions) => words.iter().any(|word| actions.contains(&word.as_str())),
         _ => false,
     };
     if sources.iter().all(is_needless) {
         return None;
     }
     let mut letters = typed[start..].trim_start_matches(['\'', '"']);
-    if sources.contains(&Source::Commands) {
+    if sources.contains(&CompletionSource::Commands) {
         letters = letters.trim_start_matches('/');
     }
     let letters = letters.to_owned();

@@ -5,7 +5,7 @@ use std::ops::Range;
 use talaria_guard::plain::reveal_line;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Choice, Context, What};
+use super::{CompletionChoice, Context, What};
 use talaria_render::{Color, Look, Paint, Style, StyledLine, cut};
 
 /// The most rows of a list.
@@ -13,20 +13,20 @@ const ROWS: usize = 8;
 /// The most columns that what is put in may take beside its help.
 const VALUE: usize = 40;
 
-/// From so many rows on it is said how many choices are left out.
+/// From this many rows on a row says how many choices are left out.
 const MARKED: usize = 5;
 
 /// An open list.
 #[derive(Clone, Debug)]
 pub(crate) struct Popup {
     pub(crate) context: Context,
-    choices: Vec<Choice>,
+    choices: Vec<CompletionChoice>,
     chosen: Option<usize>,
 }
 
 impl Popup {
     /// A list with nothing chosen.
-    pub(crate) fn new(context: Context, choices: Vec<Choice>) -> Self {
+    pub(crate) fn new(context: Context, choices: Vec<CompletionChoice>) -> Self {
         Self { context, choices, chosen: None }
     }
 
@@ -36,17 +36,17 @@ impl Popup {
     }
 
     /// What was chosen.
-    pub(crate) fn chosen(&self) -> Option<&Choice> {
+    pub(crate) fn chosen(&self) -> Option<&CompletionChoice> {
         self.chosen.and_then(|at| self.choices.get(at))
     }
 
     /// What is the only choice.
-    pub(crate) fn only(&self) -> Option<&Choice> {
+    pub(crate) fn only(&self) -> Option<&CompletionChoice> {
         self.choices.first().filter(|_| self.choices.len() == 1)
     }
 
     /// Takes other choices for the same letters; what was chosen stays chosen if it is among them.
-    pub(crate) fn renew(&mut self, choices: Vec<Choice>) {
+    pub(crate) fn renew(&mut self, choices: Vec<CompletionChoice>) {
         let value = self.chosen().map(|one| one.value.clone());
         self.chosen = value.and_then(|value| choices.iter().position(|one| one.value == value));
         self.choices = choices;
@@ -78,7 +78,7 @@ impl Popup {
         more(before).into_iter().chain(lines).chain(more(behind)).collect()
     }
 
-    /// Which choices are seen in so many rows, the chosen one among them. Where some are left out, a row says so.
+    /// Which choices are seen in this many rows, the chosen one among them. Where some are left out, a row says so.
     fn seen(&self, rows: usize) -> Range<usize> {
         let (count, at) = (self.choices.len(), self.chosen.unwrap_or(0));
         if count <= rows {
@@ -97,7 +97,14 @@ impl Popup {
         }
     }
 
-    fn line(&self, at: usize, choice: &Choice, column: usize, width: usize, look: Look) -> StyledLine {
+    fn line(
+        &self,
+        at: usize,
+        choice: &CompletionChoice,
+        column: usize,
+        width: usize,
+        look: Look,
+    ) -> StyledLine {
         let paint = Paint::new(look);
         let is_chosen = self.chosen == Some(at);
         let sign = if is_chosen { paint.sign("› ", "> ") } else { "  " };
@@ -123,13 +130,13 @@ impl Popup {
         line
     }
 
-    fn shown(&self, choice: &Choice) -> String {
+    fn shown(&self, choice: &CompletionChoice) -> String {
         let slash = if self.context.what == What::Name { "/" } else { "" };
         format!("{slash}{}", reveal_line(&choice.value))
     }
 }
 
-/// So many choices are not shown here.
+/// This many choices are not shown here.
 fn more(count: usize, width: usize, look: Look) -> StyledLine {
     let paint = Paint::new(look);
     let text = cut(&format!("  {} {count} more", paint.sign("…", "~")), width, paint);

@@ -58,7 +58,7 @@ impl Buffer {
         self.replace(self.cursor..self.cursor, what, reason);
     }
 
-    /// Takes a range out and gives it.
+    /// Removes a range and returns it.
     pub(crate) fn cut(&mut self, range: Range<usize>, reason: Reason) -> Fragment {
         let cut = self.copy(range.clone());
         self.replace(range, Fragment::default(), reason);

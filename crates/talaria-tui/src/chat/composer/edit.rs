@@ -3,11 +3,11 @@
 use super::fragment::Fragment;
 use super::layout::Layout;
 use super::undo::Reason;
-use super::{Code, Composer, Key, Reaction};
+use super::{Code, Composer, KeyPress, Reaction};
 
 impl Composer {
     /// Takes a key that is for the text.
-    pub(super) fn edit_key(&mut self, key: Key) -> Reaction {
+    pub(super) fn edit_key(&mut self, key: KeyPress) -> Reaction {
         match (key.code, key.ctrl, key.alt) {
             (Code::Enter, _, _) if key.alt || key.shift || key.ctrl => self.type_in("\n"),
             (Code::Enter, ..) => self.enter(),
@@ -34,7 +34,7 @@ impl Composer {
         }
     }
 
-    fn ctrl(&mut self, c: char, key: Key) -> Reaction {
+    fn ctrl(&mut self, c: char, key: KeyPress) -> Reaction {
         match c.to_ascii_lowercase() {
             'a' => self.go(Place::LineStart),
             'b' => self.go(Place::Before),

@@ -89,7 +89,7 @@ impl Fragment {
         self.units.extend(other.units.into_iter().map(|unit| unit.moved(shift)));
     }
 
-    /// Tells images of the same name apart. Labels of others change when an image comes or goes.
+    /// Distinguishes images of the same name. Labels of others change when an image comes or goes.
     pub(crate) fn number_images(&mut self) {
         let markers = images::markers(&self.images());
         let units = self.units.iter_mut().filter(|unit| matches!(unit.kind, Kind::Image(_)));

@@ -41,7 +41,7 @@ impl Step<'_> {
 }
 
 impl Layout {
-    /// Lays a text out in so many columns. The last one is for the cursor, or for a space at which the row ends.
+    /// Lays a text out in this many columns. The last one is for the cursor, or for a space at which the row ends.
     pub(crate) fn of(buffer: &Buffer, columns: usize, look: Look) -> Self {
         let room = columns.saturating_sub(1).max(1);
         let mut rows = Vec::new();
@@ -88,7 +88,7 @@ impl Layout {
     /// The place in a row that is nearest to a column and not behind it.
     pub(crate) fn place_at(&self, buffer: &Buffer, row: usize, column: usize, look: Look) -> usize {
         let range = self.rows[row].clone();
-        // The end of a row that goes on is the beginning of the next.
+        // The end of a row that continues is the beginning of the next.
         let goes_on = self.rows.get(row + 1).is_some_and(|next| next.start == range.end);
         let mut used = 0;
         for step in steps(buffer, range.clone(), self.room, look) {

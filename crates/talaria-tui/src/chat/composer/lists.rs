@@ -2,9 +2,9 @@
 
 use super::fragment::Fragment;
 use super::undo::Reason;
-use super::{Code, Composer, Key, Reaction};
-use crate::chat::commands::Source;
-use crate::chat::completion::{Choice, Context, Popup, What, context};
+use super::{Code, Composer, KeyPress, Reaction};
+use crate::chat::commands::CompletionSource;
+use crate::chat::completion::{CompletionChoice, Context, Popup, What, context};
 
 impl Composer {
     /// Answers `Reaction::WantFiles`. Answers to letters that have changed since are passed over.
@@ -12,12 +12,15 @@ impl Composer {
         // While something is looked for, the keys are for that, and the text may be another one afterwards.
         let is_wanted = |now: &Context| now.wants_files() && now.letters == letters && !self.is_searching();
         let Some(now) = self.context().filter(is_wanted) else { return };
-        self.known.set(Source::Files, paths.into_iter().map(|path| Choice::new(path, "")).collect());
+        self.known.set(
+            CompletionSource::Files,
+            paths.into_iter().map(|path| CompletionChoice::new(path, "")).collect(),
+        );
         self.show_choices(now);
     }
 
     /// Takes what can be completed: conversations, models, efforts, requests, tasks.
-    pub fn know(&mut self, source: Source, choices: Vec<Choice>) {
+    pub fn know(&mut self, source: CompletionSource, choices: Vec<CompletionChoice>) {
         self.known.set(source, choices);
         // A list that had nothing in it was not shown.
         if let Some(now) = self.context().filter(|now| now.wants(source) && !self.is_searching()) {
@@ -79,7 +82,7 @@ impl Composer {
     }
 
     /// Takes a key that is for the open list.
-    pub(super) fn popup_key(&mut self, key: Key) -> Option<Reaction> {
+    pub(super) fn popup_key(&mut self, key: KeyPress) -> Option<Reaction> {
         let popup = self.popup.as_mut()?;
         match (key.code, key.ctrl, key.alt) {
             (Code::Down, false, false) | (Code::Char('n'), true, false) => popup.down(),
@@ -104,7 +107,7 @@ impl Composer {
     }
 
     /// Puts a choice in the place of what was typed of it.
-    fn put_in(&mut self, choice: &Choice, by: Code) -> Reaction {
+    fn put_in(&mut self, choice: &CompletionChoice, by: Code) -> Reaction {
         let Some(popup) = self.popup.take() else { return Reaction::Nothing };
         let quoted = talaria_core::request::shell_words(std::slice::from_ref(&choice.value));
         let text = match popup.context.what {

@@ -13,7 +13,7 @@ const LONGEST_PATH: usize = 4_096;
 /// More are not dropped at once by intent.
 const MOST_IMAGES: usize = 16;
 
-/// Gives ends of lines one form: terminals send `\r` for them in a paste.
+/// Normalizes line endings: terminals send `\r` for them in a paste.
 pub(crate) fn with_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\r', "\n")
 }
@@ -24,7 +24,7 @@ pub(crate) fn fragment(text: String) -> Fragment {
     if is_long { Fragment::pasted(text) } else { Fragment::plain(text) }
 }
 
-/// Gives the paths, each as it was spelled, if this is what a terminal pastes for image files that were dropped on it:
+/// Returns the paths, each as it was spelled, if this is what a terminal pastes for image files that were dropped on it:
 /// as they are, in quotes, with backslashes, or as addresses.
 pub(crate) fn images(text: &str) -> Vec<(String, String)> {
     let text = text.trim();

@@ -3,7 +3,7 @@
 use super::buffer::Buffer;
 use super::fragment::Fragment;
 use super::layout::Layout;
-use super::{Code, Composer, Key, Reaction};
+use super::{Code, Composer, KeyPress, Reaction};
 
 /// What is longer comes back as one unit: nobody edits that by hand, and laying it out would take long.
 const LONG: usize = 20_000;
@@ -15,7 +15,7 @@ pub(super) struct Walk {
     pub(super) draft: Fragment,
 }
 
-/// A search in what was sent before.
+/// A search in the messages that were sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
     /// What is looked for.
@@ -34,7 +34,7 @@ impl Composer {
         let Some(line) = self.recalled(at) else { return Reaction::NotMine };
         let draft = self.walk.take().map_or_else(|| self.buffer.content().clone(), |walk| walk.draft);
         self.show_recalled(line);
-        // At the end of the first row: the next Up goes on, and a short line can be edited at its end.
+        // At the end of the first row: the next Up continues, and a short line can be edited at its end.
         let layout = Layout::of(&self.buffer, self.columns, self.look);
         let place = layout.place_at(&self.buffer, 0, usize::MAX, self.look);
         self.buffer.move_to(place);
@@ -105,7 +105,7 @@ impl Composer {
     }
 
     /// Takes a key while searching.
-    pub(super) fn search_key(&mut self, key: Key) -> Reaction {
+    pub(super) fn search_key(&mut self, key: KeyPress) -> Reaction {
         let Some(mut search) = self.search.take() else { return Reaction::Nothing };
         match (key.code, key.ctrl, key.alt) {
             (Code::Char('r'), true, _) | (Code::Up, ..) => {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fragment::Fragment;
 use super::paste;
 use super::undo::Reason;
-use super::{Composer, Prompt, Reaction};
+use super::{Composer, PromptDraft, Reaction};
 use crate::chat::commands::{self, Entry};
 
 /// The longest input that Codex takes, in characters.
@@ -28,16 +28,17 @@ impl Composer {
                 return Reaction::Mistake(mistake.to_string());
             }
             Ok(Entry::Command(_) | Entry::Shell(_)) if !images.is_empty() => {
-                let what = "a command takes no image; delete the image, or put a space in front to say it";
+                let what =
+                    "a command takes no image; delete the image, or add a leading space to send it as text";
                 return Reaction::Mistake(what.to_owned());
             }
             Ok(Entry::Command(command)) => Reaction::Command(command),
             Ok(Entry::Shell(command)) => Reaction::Shell(command),
-            Ok(Entry::Say(text)) => Reaction::Submit(Prompt { text, images: images.clone() }),
+            Ok(Entry::Say(text)) => Reaction::Submit(PromptDraft { text, images: images.clone() }),
         };
         if let Some(length) = too_long(&text) {
             return Reaction::Mistake(format!(
-                "the input is too long: {length} characters, and Codex takes at most {INPUT_LIMIT}; \
+                "the input is too long: {length} characters, and Codex accepts at most {INPUT_LIMIT}; \
                  put the text into a file and ask Codex to read it"
             ));
         }
@@ -54,7 +55,7 @@ impl Composer {
     }
 
     /// Takes back what was sent and refused; it comes before what was written since.
-    pub fn put_back(&mut self, prompt: Prompt) {
+    pub fn put_back(&mut self, prompt: PromptDraft) {
         self.settle();
         self.popup = None;
         self.say_where_it_stands();
@@ -93,7 +94,7 @@ impl Composer {
 }
 
 /// How a prompt is written so that it is said, and said exactly so.
-fn said(prompt: &Prompt) -> Fragment {
+fn said(prompt: &PromptDraft) -> Fragment {
     let mut whole = Fragment::with_images(&prompt.text, &prompt.images, paste::fragment);
     let first = whole.units.first().map_or(whole.text.len(), |unit| unit.start);
     // What begins with a unit is said as it is, and only its label is laid out.

@@ -7,19 +7,19 @@ mod promises;
 mod recalling;
 mod sending;
 
-use super::super::commands::Source;
-use super::super::completion::Choice;
+use super::super::commands::CompletionSource;
+use super::super::completion::CompletionChoice;
 use super::*;
 
 pub(super) const LOOK: Look = Look { color: false, width: Some(80), live: true, unicode: true };
 
 /// Reads keys.
-pub(super) fn keys(script: &str) -> Vec<Key> {
+pub(super) fn keys(script: &str) -> Vec<KeyPress> {
     let mut keys = Vec::new();
     let mut rest = script;
     while let Some(c) = rest.chars().next() {
         if c != '<' {
-            keys.push(Key { code: Code::Char(c), ctrl: false, alt: false, shift: false });
+            keys.push(KeyPress { code: Code::Char(c), ctrl: false, alt: false, shift: false });
             rest = &rest[c.len_utf8()..];
             continue;
         }
@@ -30,8 +30,8 @@ pub(super) fn keys(script: &str) -> Vec<Key> {
     keys
 }
 
-fn named(name: &str) -> Key {
-    let mut key = Key { code: Code::Esc, ctrl: false, alt: false, shift: false };
+fn named(name: &str) -> KeyPress {
+    let mut key = KeyPress { code: Code::Esc, ctrl: false, alt: false, shift: false };
     let mut rest = name;
     while let Some((held, name)) =
         rest.split_once('-').filter(|(held, name)| held.len() == 1 && !name.is_empty())
@@ -70,7 +70,7 @@ fn named(name: &str) -> Key {
     key
 }
 
-/// Types, and gives the last reaction.
+/// Types, and returns the last reaction.
 pub(super) fn type_in(composer: &mut Composer, script: &str) -> Reaction {
     keys(script).into_iter().fold(Reaction::Nothing, |_, key| composer.key(key))
 }

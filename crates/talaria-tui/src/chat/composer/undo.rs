@@ -7,7 +7,7 @@ use super::fragment::Fragment;
 const MOST: usize = 1_000;
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// A change: at this place so many bytes stand where these stood before.
+/// A change: at this place this many bytes replaced these.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     /// Where.
@@ -63,7 +63,7 @@ impl Undo {
         }
     }
 
-    /// Gives the change that is to be taken back.
+    /// Returns the change to undo.
     pub(crate) fn back(&mut self) -> Option<Edit> {
         self.last = Reason::Other;
         let edit = self.done.pop_back()?;
@@ -71,7 +71,7 @@ impl Undo {
         Some(edit)
     }
 
-    /// Gives the change that is to be made again.
+    /// Returns the change to redo.
     pub(crate) fn forth(&mut self) -> Option<Edit> {
         self.last = Reason::Other;
         self.undone.pop()

@@ -29,7 +29,7 @@ pub struct Rows {
 }
 
 impl Composer {
-    /// Gives the rows around the cursor, at least one and at most so many.
+    /// Returns the rows around the cursor, at least one and at most this many.
     pub fn rows(&mut self, width: u16, max_rows: u16) -> Rows {
         let (width, most) = (usize::from(width), usize::from(max_rows));
         if width == 0 || most == 0 {
@@ -58,7 +58,7 @@ impl Composer {
         Rows { lines, cursor: at(column, row - self.top, width) }
     }
 
-    /// Gives the rows of the open list; none if no list is open.
+    /// Returns the rows of the open list; none if no list is open.
     pub fn popup(&self, width: u16, max_rows: u16) -> Vec<StyledLine> {
         let (width, most) = (usize::from(width), usize::from(max_rows));
         self.popup.as_ref().map(|popup| popup.lines(width, most, self.look)).unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::super::contract::{Code, Key};
+use super::super::contract::{Code, KeyPress};
 
 /// What was typed so far.
 #[derive(Default)]
@@ -18,7 +18,7 @@ impl fmt::Debug for Entry {
 
 impl Entry {
     /// Takes a key that changes it.
-    pub(super) fn key(&mut self, key: Key) {
+    pub(super) fn key(&mut self, key: KeyPress) {
         match key.code {
             Code::Backspace => {
                 self.text.pop();
@@ -45,7 +45,7 @@ impl Entry {
         &self.text
     }
 
-    /// Gives the line and begins anew.
+    /// Returns the line and starts an empty one.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.text)
     }

@@ -2,7 +2,7 @@
 //!
 //! A key that was meant for the input line never answers. The panel has the keyboard from the beginning only if the
 //! input line is empty, and not before it has been on the screen for a moment; what is typed until then goes to the
-//! input line, which keeps the keyboard. After that only Ctrl-G gives it to the panel.
+//! input line, which keeps the keyboard. After that only Ctrl-G moves it to the panel.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// So long nothing must follow a letter before it decides. Whoever writes a word is faster.
+/// For this long nothing must follow a letter before it decides. A person who writes a word is faster.
 const HOLD: Duration = Duration::from_millis(200);
 
 /// The letter that waits, if there is one.
@@ -21,12 +21,12 @@ impl Hold {
         self.0.map(|(letter, _)| letter)
     }
 
-    /// Gives the letter back: it decides nothing.
+    /// Returns the letter: it decides nothing.
     pub(super) fn take_back(&mut self) -> Option<char> {
         self.0.take().map(|(letter, _)| letter)
     }
 
-    /// Gives the letter once nothing has followed it.
+    /// Returns the letter once nothing has followed it.
     pub(super) fn due(&mut self, now: Duration) -> Option<char> {
         self.0.take_if(|(_, until)| now >= *until).map(|(letter, _)| letter)
     }

@@ -86,7 +86,7 @@ impl Page {
         self.top = self.top.saturating_add_signed(rows).min(self.total.saturating_sub(self.height));
     }
 
-    /// So many rows are a page.
+    /// The number of rows in a page.
     pub(super) fn height(&self) -> isize {
         isize::try_from(self.height).unwrap_or(1).max(1)
     }

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use super::super::line::fitting;
 use super::super::welcome::wrapped;
 use super::{Panel, Stage, short};
-use talaria_render::question::{self, Rules};
+use talaria_render::question::{self, QuestionContext};
 use talaria_render::{Color, Paint, Style, StyledLine, StyledSpan, cut, diff, prompt};
 
 /// An answer was given.
@@ -62,7 +62,7 @@ impl Panel {
     }
 
     fn question(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
-        let rules = Rules {
+        let rules = QuestionContext {
             sandbox: &self.scene.sandbox,
             approval: &self.scene.approval,
             place: self.scene.place,

@@ -38,7 +38,7 @@ pub(super) fn label(dialog: &Dialog) -> &'static str {
         Step::Choice | Step::Question(_) | Step::Other(_) if dialog.is_secret() => "answer (unseen): ",
         Step::Field(_) if dialog.is_secret() => "entry (unseen): ",
         Step::Choice | Step::Question(_) | Step::Other(_) => "answer: ",
-        Step::Reason => "why not: ",
+        Step::Reason => "why: ",
         Step::Field(_) => "entry: ",
     }
 }

@@ -34,8 +34,8 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
                   sure
           note    Codex asks when it wants to leave the sandbox (workspace-write): if
                   you accept, the command may run outside it, with all your rights
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+        [y] yes, once  [s] yes, for this session  [n] no, continue
+        [r] no, and say why  [x] no, stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
@@ -78,7 +78,7 @@ fn a_no_may_have_a_reason() {
     play.running().asked("r-1", sample::ask_command("ls")).settle();
     play.press("r").write("not now, y");
     expect![[r#"
-        why not, in a line for the model (an empty line goes back): not now, y
+        tell Codex why (empty line: back): not now, y
     "#]]
     .assert_eq(&play.rows_with("not now"));
     play.press("Enter");
@@ -195,8 +195,8 @@ fn a_patch_is_shown_as_a_diff() {
         ✎ gone.txt (deleted, −1)
           -bye
           note    accepting also makes /etc writable for the rest of the session
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+        [y] yes, once  [s] yes, for this session  [n] no, continue
+        [r] no, and say why  [x] no, stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
@@ -223,7 +223,7 @@ fn an_address_is_shown_and_only_the_person_says_that_it_was_visited() {
     play.running().asked("r-1", sample::ask_url("")).settle();
     assert!(play.screen().contains("https://example.org/"));
     expect![[r#"
-        [y] done  [n] no, go on  [r] no, and say why  [x] no, and stop the turn:
+        [y] done  [n] no, continue  [r] no, and say why  [x] no, stop the turn:
     "#]]
     .assert_eq(&play.rows_with("[y]"));
     play.press("y");
@@ -254,12 +254,12 @@ fn questions_of_the_model_take_numbers_and_text() {
           │ [1] Red: about Red
           │ [2] Blue: about Blue
           │ Head: Whose?
-          note    the model goes on without an answer if you give none
+          note    without your answer the model continues
           │ Head: Which colour?
           │ [1] Red: about Red
           │ [2] Blue: about Blue
-        [1-2] your answer  [o] something else  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+        [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
+        [x] no, stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
@@ -320,7 +320,7 @@ fn a_request_of_a_sub_agent_says_whose_it_is() {
         *thread = talaria_core::ids::ThreadId::new("th-\u{1b}child");
     }
     play.running().asked("r-1", ask).settle();
-    assert_eq!(play.rows_with("A request of"), "A request of the sub-agent ␛child\n");
+    assert_eq!(play.rows_with("A request from"), "A request from the sub-agent ␛child\n");
     play.press("n").event(Event::RequestClosed {
         id: TicketId::new("r-1"),
         decision: Decision::Decline,
@@ -329,5 +329,5 @@ fn a_request_of_a_sub_agent_says_whose_it_is() {
     });
     play.asked("r-2", sample::ask_command("pwd")).settle();
     assert!(play.screen().contains("│ pwd"), "{}", play.screen());
-    assert_eq!(play.rows_with("A request of"), "");
+    assert_eq!(play.rows_with("A request from"), "");
 }

@@ -26,13 +26,10 @@ fn an_end_is_told_beside_what_is_there() {
     let mut play = play();
     play.news(News::Ended(task("codex-1", " fix\u{1b}[2J it\n", TaskStatus::Completed)));
     let screen = play.screen();
-    assert!(screen.contains("Say what you want done"), "{screen}");
-    assert!(
-        screen.contains("task codex-1 completed (fix␛[2J it)\nlook at it: /task show codex-1"),
-        "{screen}"
-    );
+    assert!(screen.contains("Type what you want done"), "{screen}");
+    assert!(screen.contains("task codex-1 completed (fix␛[2J it)\nsee /task show codex-1"), "{screen}");
     play.running().news(News::Ended(task("codex-2", "", TaskStatus::Lost)));
-    assert_eq!(play.rows_with("codex-2"), "task codex-2 lost\nlook at it: /task show codex-2\n");
+    assert_eq!(play.rows_with("codex-2"), "task codex-2 lost\nsee /task show codex-2\n");
 }
 
 #[test]

@@ -9,18 +9,18 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
     let mut play = play();
     play.write("/model").press("Enter");
     assert!(play.wishes().contains("Run(Model(None))"));
-    let row = |name: &str| (name.to_owned(), Command::Model(Some(name.to_owned())));
+    let row = |name: &str| (name.to_owned(), SlashCommand::Model(Some(name.to_owned())));
     play.news(News::Pick { title: "model".into(), rows: vec![row("gpt-5.5"), row("mini")] });
     expect![[r#"
         Talaria 0.6.0
           folder       ~/project
-          runtime      Codex is being asked
+          runtime      asking Codex
           model        not known yet
           permissions  not known yet
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
         › /model
 
@@ -30,10 +30,10 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
 
 
 
-        model (1/2, type to filter; Enter chooses, Esc leaves)
+        model (1/2, type to filter; Enter chooses, Esc closes)
         › gpt-5.5
           mini
-        ── Enter chooses; Esc leaves ───────────────────────────────────────────────────
+        ── Enter chooses; Esc closes ───────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
     "#]]
@@ -43,7 +43,7 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
         Run(Model(Some("mini")))
     "#]]
     .assert_eq(&play.wishes());
-    assert!(!play.screen().contains("Esc leaves"));
+    assert!(!play.screen().contains("Esc closes"));
 }
 
 #[test]
@@ -51,28 +51,28 @@ fn help_keys_and_themes_need_no_engine() {
     let mut play = play();
     play.press("?");
     expect![[r#"
-        Keys 1-20/23 (arrows and pages scroll, another key closes)
-          Enter               send; while a turn runs: steer or queue, as the screen
-                              says
-          Esc                 close what is open, else stop the running turn
+        Keys 1-20/22 (arrows and pages scroll, another key closes)
+          Enter               send; during a turn: steer or queue, as shown
+          Esc                 close a list or panel, else stop the running turn
           Ctrl-C              stop a ! command, else the turn, else clear; twice: leave
           Ctrl-D              leave, if the input is empty; turns continue
-          Ctrl-G              go between a request and the input
+          Ctrl-G              switch between a request and the input
           F1, ?               show the keys
-          F2                  show what waits, of other conversations too
+          F2                  show the open requests of all conversations
           F3                  choose whether Enter steers or queues
           PageUp, PageDown    scroll; Shift-Up, Shift-Down: by a row
           Ctrl-Home, Ctrl-End go to the beginning or the end of the conversation
-          Ctrl-O, Alt-O       unfold the last step, again: the one before it; or all
-          Up, Down            move between rows, then through what was sent before
-          Ctrl-R              search in what was sent before
-          Tab                 choose from a list and put it in
-          Alt-Enter, Ctrl-J   begin a new line; so does a backslash before Enter
+          Ctrl-O, Alt-O       expand the last step, again: the one before it; or all
+          Up, Down            move between rows, then through sent messages
+          Ctrl-R              search sent messages
+          Tab                 choose from a list and insert it
+          Alt-Enter, Ctrl-J   start a new line; so does a backslash before Enter
           Ctrl-A, Ctrl-E      go to the beginning or the end of the line
           Alt-B, Alt-F        go back or forward one word
           Ctrl-W, Alt-D       cut the word before or after the cursor
           Ctrl-U, Ctrl-K      cut the line up to or from the cursor
-        ── Esc closes the table of keys ────────────────────────────────────────────────
+          Ctrl-Y              paste what was cut
+        ── Esc closes the list of keys ─────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
     "#]]
@@ -98,10 +98,10 @@ fn help_keys_and_themes_need_no_engine() {
 fn lists_begin_at_what_is_in_force_or_was_asked_for_and_mark_it() {
     let mut play = play();
     play.running().news(News::Offers(offers()));
-    let model = |name: &str| (name.to_owned(), Command::Model(Some(name.to_owned())));
-    let effort = |name: &str| (name.to_owned(), Command::Reasoning(Some(name.to_owned())));
+    let model = |name: &str| (name.to_owned(), SlashCommand::Model(Some(name.to_owned())));
+    let effort = |name: &str| (name.to_owned(), SlashCommand::Reasoning(Some(name.to_owned())));
     let mut told = String::new();
-    let mut pick = |play: &mut Play, rows: &[(String, Command)]| {
+    let mut pick = |play: &mut Play, rows: &[(String, SlashCommand)]| {
         play.news(News::Pick { title: "one of".into(), rows: rows.to_vec() });
         let screen = play.screen();
         let list = screen.lines().skip_while(|row| !row.starts_with("one of")).take(rows.len() + 1);
@@ -115,18 +115,18 @@ fn lists_begin_at_what_is_in_force_or_was_asked_for_and_mark_it() {
     pick(&mut play, &models);
     pick(&mut play, &[model("another"), model("unlisted")]);
     expect![[r#"
-        one of (2/3, type to filter; Enter chooses, Esc leaves)
+        one of (2/3, type to filter; Enter chooses, Esc closes)
             mini
         › ✓ gpt-5.5
             gpt-6
-        one of (2/2, type to filter; Enter chooses, Esc leaves)
+        one of (2/2, type to filter; Enter chooses, Esc closes)
             low
         › ✓ high
-        one of (3/3, type to filter; Enter chooses, Esc leaves)
+        one of (3/3, type to filter; Enter chooses, Esc closes)
             mini
             gpt-5.5
         › ✓ gpt-6
-        one of (1/2, type to filter; Enter chooses, Esc leaves)
+        one of (1/2, type to filter; Enter chooses, Esc closes)
         › another
           unlisted
     "#]]
@@ -145,32 +145,32 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
     let mut play = play().at(40, 12);
     play.press("F1");
     expect![[r#"
-        Keys 1-8/58 (arrows scroll)
+        Keys 1-8/59 (arrows scroll)
           Enter
-            send; while a turn runs: steer or
-            queue, as the screen says
+            send; during a turn: steer or queue,
+            as shown
           Esc
-            close what is open, else stop the
+            close a list or panel, else stop the
             running turn
           Ctrl-C
             stop a ! command, else the turn,
-        ── Esc closes the table of keys ────────
+        ── Esc closes the list of keys ─────────
         › say what to do   / commands   @ files
 
     "#]]
     .assert_eq(&play.screen());
     play.press("PageDown PageDown Up");
     expect![[r#"
-        Keys 16-23/58 (arrows scroll)
+        Keys 16-23/59 (arrows scroll)
+          F1, ?
             show the keys
           F2
-            show what waits, of other
-            conversations too
+            show the open requests of all
+            conversations
           F3
             choose whether Enter steers or
             queues
-          PageUp, PageDown
-        ── Esc closes the table of keys ────────
+        ── Esc closes the list of keys ─────────
         › say what to do   / commands   @ files
 
     "#]]
@@ -221,7 +221,7 @@ fn conversations_and_tasks_are_completed_by_their_names_and_by_what_they_are_abo
     play.write("p").news(names());
     assert_eq!(play.wishes(), "", "once for a word");
     expect![[r#"
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
         s-2      Pears?
         codex-1  Plums
     "#]]
@@ -275,7 +275,7 @@ fn over_a_request_the_table_of_keys_says_that_keys_close_it() {
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle().press("F1").settle();
     let screen = play.screen();
-    assert!(screen.contains("Esc closes the table") && !screen.contains("keys answer"), "{screen}");
+    assert!(screen.contains("Esc closes the list") && !screen.contains("keys answer"), "{screen}");
     play.press("y");
     assert!(!play.wishes().contains("answer"));
     assert!(play.screen().contains("› y"), "{}", play.screen());

@@ -56,12 +56,12 @@ fn a_refused_answer_can_be_given_again() {
         prompt: None,
         ticket: Some(TicketId::new("r-1")),
     };
-    play.news(refused("your answer was not taken: the question has changed"));
-    assert_eq!(play.rows_with("not taken").matches("not taken").count(), 1, "{}", play.screen());
+    play.news(refused("your answer was not accepted: the question has changed"));
+    assert_eq!(play.rows_with("not accepted").matches("not accepted").count(), 1, "{}", play.screen());
     play.settle().press("y");
     play.wishes();
-    play.news(refused("it is not known whether your answer was taken"));
-    assert!(!play.screen().contains("not taken"), "that is not known\n{}", play.screen());
+    play.news(refused("it is not known whether your answer was received"));
+    assert!(!play.screen().contains("not accepted"), "that is not known\n{}", play.screen());
     play.settle().press("n");
     assert!(play.wishes().contains("decline"));
 }
@@ -143,16 +143,16 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
     expect![[r#"
         Talaria 0.6.0
           folder       ~/project
-          runtime      Codex is being asked
+          runtime      asking Codex
           model        not known yet
           permissions  not known yet
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
 
-        A request of the task deploy
+        A request from the task deploy
         ? Codex asks to run a command
           │ make deploy
           in      /home/me/project
@@ -160,8 +160,8 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
                   sure
           note    if you accept, the command may run outside the sandbox, with all your
                   rights
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+        [y] yes, once  [s] yes, for this session  [n] no, continue
+        [r] no, and say why  [x] no, stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         1 task
@@ -173,9 +173,9 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
     "#]]
     .assert_eq(&play.wishes());
     play.news(waiting(Vec::new()));
-    assert!(!play.screen().contains("your answer was taken"), "somebody else may have answered");
+    assert!(!play.screen().contains("your answer was recorded"), "somebody else may have answered");
     play.news(News::Answered { ticket: TicketId::new("r-9") });
-    assert!(play.screen().contains("your answer was taken"));
+    assert!(play.screen().contains("your answer was recorded"));
     play.news(waiting(vec![of_task("r-9", "deploy")]));
     assert_eq!(play.rows_with("request waits"), "", "an older list does not open it again");
 }
@@ -314,13 +314,13 @@ fn an_answer_to_a_task_says_to_what_and_why() {
     play.press("Ctrl-G Esc").news(News::Answered { ticket: TicketId::new("r-9") });
     let screen = play.screen();
     for words in [
-        "A request of the task t-1: make deploy",
-        "your answer was taken: declined, because: not on a Friday",
+        "A request from the task t-1: make deploy",
+        "your answer was recorded: declined, because: not on a Friday",
     ] {
         assert!(screen.contains(words), "{screen}");
     }
     play.news(News::Answered { ticket: TicketId::new("r-9") });
-    assert_eq!(play.rows_with("your answer was taken").lines().count(), 1);
+    assert_eq!(play.rows_with("your answer was recorded").lines().count(), 1);
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn what_waits_elsewhere_is_listed_by_the_name_of_its_conversation() {
     "#]]
     .assert_eq(&play.rows_with("make deploy"));
     play.press("Enter");
-    assert!(play.screen().contains("A request of the task codex-1 (fix the flaky␛[2J test)"));
+    assert!(play.screen().contains("A request from the task codex-1 (fix the flaky␛[2J test)"));
 }
 
 #[test]
@@ -412,10 +412,10 @@ fn a_conversation_of_another_folder_and_a_task_say_so_when_they_are_opened() {
         ..info()
     };
     play.news(News::Opened(Some(Box::new(task)))).event(sample::session_started());
-    assert_eq!(play.rows_with("this is the task"), "", "not before its past was told");
+    assert_eq!(play.rows_with("this is task"), "", "not before its past was told");
     play.news(News::CaughtUp);
     let screen = play.screen();
-    for words in ["this is the task codex-9␛", "/resume s-1 goes back", "works in ~/other"] {
+    for words in ["this is task codex-9␛", "/resume s-1 goes back", "works in ~/other"] {
         assert!(screen.replace("\n  ", " ").contains(words), "{words}: {screen}");
     }
     play.news(News::Opened(Some(Box::new(SessionInfo { cwd: "/home/me/project".into(), ..info() }))));
@@ -427,7 +427,11 @@ fn a_conversation_of_another_folder_and_a_task_say_so_when_they_are_opened() {
 fn a_turn_that_is_left_behind_is_named() {
     let mut play = play();
     play.running().news(News::Opened(None));
-    assert!(play.screen().contains("goes on; /resume s-1 opens it"), "{}", play.screen());
+    assert!(
+        play.screen().contains("the previous conversation is still running; /resume s-1 opens it"),
+        "{}",
+        play.screen()
+    );
     play.news(News::Opened(None));
     assert_eq!(play.rows_with("/resume s-1"), "", "there is none now");
 }

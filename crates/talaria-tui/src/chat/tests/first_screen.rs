@@ -14,13 +14,13 @@ fn before_codex_has_answered_the_screen_says_that_it_is_asked() {
     expect![[r#"
         Talaria 0.6.0
           folder       ~/project
-          runtime      Codex is being asked
+          runtime      asking Codex
           model        not known yet
           permissions  not known yet
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
 
 
@@ -51,9 +51,9 @@ fn the_screen_says_what_would_run_where_and_with_which_permissions() {
           model        gpt-5.5, effort medium at openai
           permissions  sandbox workspace-write, approvals on-request
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
 
 
@@ -79,7 +79,7 @@ fn what_was_asked_for_is_not_called_in_force() {
     play.news(News::Offers(offers()));
     play.news(News::Chosen { model: Some("mini".into()), effort: Some("high".into()) });
     expect![[r#"
-        model        mini (asked for), effort high at openai
+        model        mini (requested), effort high at openai
         codex·mini·high · workspace-write/on-request
     "#]]
     .assert_eq(&play.rows_with("mini"));
@@ -124,9 +124,9 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
           model        not known
           permissions  not known
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
 
 
@@ -143,20 +143,20 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
     "#]]
     .assert_eq(&play.screen());
     let mut nobody = offers();
-    nobody.account = Account { needed: true, kind: None, name: None, plan: None };
+    nobody.account = AccountInfo { needed: true, kind: None, name: None, plan: None };
     play.news(News::Offers(nobody));
     expect![[r#"
         Talaria 0.6.0
-          missing      nobody is logged in at Codex
+          missing      not logged in to Codex
                        run `codex login`
           folder       ~/project
           runtime      Codex 0.166.0
           model        gpt-5.5, effort medium at openai
           permissions  sandbox workspace-write, approvals on-request
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
-        Ctrl-D leaves; turns continue: `talaria --last` comes back.
+        Ctrl-D leaves; turns continue: `talaria --last` returns.
 
 
 
@@ -172,14 +172,13 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
         codex·gpt-5.5·medium · workspace-write/on-request
     "#]]
     .assert_eq(&play.screen());
-    play.news(missing("nobody is logged in", "run `/opt/codex login`"));
+    play.news(missing("not logged in", "run `/opt/codex login`"));
     expect![[r#"
                        run `/opt/codex login`
     "#]]
     .assert_eq(&play.rows_with("login"));
     play.news(News::Away);
     expect![[r#"
-        missing      Talaria's engine is away; it is being called again
         engine away · codex·gpt-5.5·medium · workspace-write/on-request
     "#]]
     .assert_eq(&play.rows_with("away"));
@@ -198,7 +197,7 @@ fn an_engine_that_a_person_stopped_is_not_called_away() {
     "#]]
     .assert_eq(&is_said(&mut play).0);
     expect![[r#"
-                       what you send or ask next starts it again
+                       your next message or command starts it again
     "#]]
     .assert_eq(&is_said(&mut play).1);
     play.news(News::Back);
@@ -212,7 +211,7 @@ fn permissions_that_codex_does_not_tell_are_not_made_up() {
     (silent.sandbox, silent.approval) = (None, None);
     play.news(News::Offers(silent));
     expect![[r#"
-        permissions  Codex's defaults; it tells them when the first turn begins
+        permissions  Codex's defaults; shown when the first turn starts
     "#]]
     .assert_eq(&play.rows_with("permissions"));
 }
@@ -281,11 +280,11 @@ fn a_missing_login_is_not_missing_any_more_once_the_model_has_answered() {
     let mut nobody = offers();
     nobody.account.needed = true;
     play.news(News::Offers(nobody));
-    play.news(News::Missing { what: "nobody is logged in".into(), remedy: "run `codex login`".into() });
+    play.news(News::Missing { what: "not logged in".into(), remedy: "run `codex login`".into() });
     play.running().event(sample::failed()).news(News::Opened(None));
-    assert!(play.screen().contains("nobody is logged in"), "a turn that failed shows nothing of the kind");
+    assert!(play.screen().contains("not logged in"), "a turn that failed shows nothing of the kind");
     play.news(News::Opened(None)).running().event(sample::completed("done")).news(News::Opened(None));
-    assert!(!play.screen().contains("nobody is logged in"), "{}", play.screen());
+    assert!(!play.screen().contains("not logged in"), "{}", play.screen());
 }
 
 #[test]
@@ -303,11 +302,11 @@ fn the_first_screen_fits_a_phone() {
           sandbox workspace-write, approvals
           on-request
 
-        Say what you want done and press Enter.
+        Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs
         a shell command, ? shows the keys.
         Ctrl-D leaves; turns continue: `talaria
-        --last` comes back.
+        --last` returns.
 
 
         ── Enter sends ─────────────────────────
@@ -341,7 +340,7 @@ fn what_is_missing_is_told_once_and_looked_for_anew_in_a_new_conversation() {
     play.news(missing("no Codex", "run `talaria setup`")).news(missing("no Codex", "run `talaria setup`"));
     assert_eq!(play.rows_with("no Codex").lines().count(), 1);
     play.news(News::Opened(None));
-    assert!(play.screen().contains("Codex is being asked"));
+    assert!(play.screen().contains("asking Codex"));
     play.news(missing("no Codex", "run `talaria setup`"));
     assert_eq!(play.rows_with("no Codex").lines().count(), 1);
     play.news(News::Opened(None)).news(missing("an old Codex", "run `talaria setup`"));
@@ -353,10 +352,7 @@ fn long_words_go_on_in_the_next_row_in_windows_of_any_width() {
     for columns in [20, 30, 39, 40, 41, 60] {
         let mut play = play().at(columns, 40);
         play.chat.known.cwd = "/srv/a-folder-with-a-long-name/another-one/and-the-last".into();
-        play.news(missing(
-            "nobody is logged in",
-            "run `/opt/somewhere/far/away/node_modules/.bin/codex login`",
-        ));
+        play.news(missing("not logged in", "run `/opt/somewhere/far/away/node_modules/.bin/codex login`"));
         let screen: String = play.screen().split_whitespace().collect();
         for words in ["another-one/and-the-last", "node_modules/.bin/codexlogin`"] {
             assert!(screen.contains(words), "{columns}: {}", play.screen());

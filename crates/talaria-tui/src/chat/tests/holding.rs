@@ -40,7 +40,7 @@ fn the_screen_says_that_a_letter_is_taken_and_that_a_word_decided_nothing() {
     .assert_eq(&play.rows_with("answering"));
     play.write("e");
     expect![[r#"
-        ── you were writing: nothing was decided; Ctrl-G answers ───────────────────────
+        ── you were typing, so nothing was decided; Ctrl-G answers ─────────────────────
     "#]]
     .assert_eq(&play.rows_with("nothing was"));
     assert!(!play.screen().contains("answering"));

@@ -8,7 +8,7 @@ use super::*;
 fn esc_interrupts_when_nothing_is_to_be_closed() {
     let mut play = play();
     play.press("Esc");
-    assert_eq!(play.wishes(), "", "nothing runs");
+    assert_eq!(play.wishes(), "", "nothing is running");
     play.running().write("/mo").press("Esc");
     assert_eq!(play.wishes(), "", "the list was closed");
     play.press("Esc");
@@ -96,7 +96,7 @@ fn ctrl_c_works_also_where_a_request_or_a_list_is_open() {
     assert_eq!(play.wishes(), "Interrupt\n");
     let mut play = super::play();
     play.write("/theme").press("Esc Enter").press("Ctrl-C");
-    assert!(!play.screen().contains("Esc leaves"));
+    assert!(!play.screen().contains("Esc closes"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use talaria_core::item::Status;
 
-use super::super::contract::Prompt;
+use super::super::contract::PromptDraft;
 use super::*;
 
 /// The screen says nothing of a turn that runs, and Enter begins one.
@@ -28,7 +28,7 @@ fn a_turn_whose_engine_was_stopped_before_its_end_is_not_said_to_run() {
     let mut play = play();
     play.running();
     play.news(News::Stopped);
-    assert!(play.screen().contains("whether the turn goes on is not known"), "{}", play.screen());
+    assert!(play.screen().contains("the turn may still be running"), "{}", play.screen());
     assert_nothing_claimed(&mut play);
 }
 
@@ -58,7 +58,7 @@ fn a_step_of_a_turn_of_which_nobody_tells_is_not_said_to_run() {
         assert_eq!(play.rows_with("make"), "⠋ make  3s\n");
         let is_lost = matches!(silence, News::Lost(_));
         play.news(silence).wait(3000);
-        assert_eq!(play.rows_with("make"), "◌ make  whether it goes on is not known\n");
+        assert_eq!(play.rows_with("make"), "◌ make  it may still be running\n");
         if !is_lost {
             play.news(News::Back).event(sample::output("c", "on\n"));
             assert_eq!(play.rows_with("make"), "⠋ make  6s\n");
@@ -79,25 +79,22 @@ fn no_turn_is_said_to_be_idle_that_was_not_seen_to_end() {
         assert!(play.wishes().contains("Interrupt"), "the engine knows it");
         assert_eq!(
             play.rows_with("not known whether"),
-            "it is not known whether a turn runs here; asking the engine to stop it\n"
+            "it is not known whether a turn is running here; asking the engine to stop it\n"
         );
         play.write("/steer faster").press("Enter");
         let words =
-            "it is not known whether a turn runs here: Enter sends it as it stands in the input line\n";
+            "it is not known whether a turn is running here: Enter sends the text from the input line\n";
         let shown = play.screen().lines().map(str::trim).collect::<Vec<_>>().join(" ");
         assert!(shown.contains(words.trim()), "{shown}");
         assert_eq!(play.rows_with("› faster"), "› faster\n");
         play.press("Ctrl-U").press("Ctrl-C");
         assert!(play.screen().contains("turn state unknown: /stop asks the engine"), "{}", play.screen());
-        assert_eq!(play.rows_with("no turn runs") + &play.rows_with("nothing runs"), "");
+        assert_eq!(play.rows_with("no turn is running") + &play.rows_with("nothing is running"), "");
         play.news(News::Opened(None));
-        let told = play.rows_with("conversation before");
-        assert!(
-            told.starts_with("whether the turn of the conversation before goes on is not known"),
-            "{told}"
-        );
+        let told = play.rows_with("previous conversation");
+        assert!(told.starts_with("the previous conversation may still be running"), "{told}");
         play.write("/stop").press("Enter");
-        assert_eq!(play.rows_with("no turn runs"), "no turn runs here\n", "a new one has none");
+        assert_eq!(play.rows_with("no turn is running"), "no turn is running here\n", "a new one has none");
     }
 }
 
@@ -106,13 +103,13 @@ fn a_turn_that_was_refused_after_another_was_lost_leaves_that_one_unknown() {
     let mut play = play();
     play.running().news(News::CaughtUp).news(News::Stopped);
     play.write("on").press("Enter");
-    let prompt = Some(Prompt { text: "on".into(), images: Vec::new() });
+    let prompt = Some(PromptDraft { text: "on".into(), images: Vec::new() });
     play.news(News::Refused { what: "not sent".into(), prompt, ticket: None });
     assert!(play.screen().contains("turn state unknown"), "{}", play.screen());
     play.event(sample::completed("done"));
     assert!(!play.screen().contains("turn state unknown"), "it was seen to end");
     play.press("Ctrl-U").write("/stop").press("Enter");
-    assert_eq!(play.rows_with("no turn runs"), "no turn runs here\n");
+    assert_eq!(play.rows_with("no turn is running"), "no turn is running here\n");
 }
 
 #[test]
@@ -122,7 +119,7 @@ fn while_the_engine_is_away_an_idle_conversation_is_not_known_to_be_idle() {
     play.wishes();
     play.write("/stop").press("Enter");
     assert!(play.wishes().contains("Interrupt"));
-    assert_eq!(play.rows_with("no turn runs"), "");
+    assert_eq!(play.rows_with("no turn is running"), "");
     play.news(News::Back).write("/stop").press("Enter");
-    assert_eq!(play.rows_with("no turn runs"), "no turn runs here\n");
+    assert_eq!(play.rows_with("no turn is running"), "no turn is running here\n");
 }

@@ -34,7 +34,7 @@ fn a_command_answers_the_request_that_was_shown_when_it_was_begun_or_none() {
             .settle();
         play.press("Ctrl-G").write(command).event(closed("r-1", Decision::Accept)).settle().press("Enter");
         assert!(!play.wishes().contains("answer"), "{command}");
-        assert!(play.screen().contains("not answered: another request is shown"), "{}", play.screen());
+        assert!(play.screen().contains("not answered: another request appeared"), "{}", play.screen());
         play.press("Ctrl-G").write(command).press("Enter");
         assert!(play.wishes().contains("answer r-2"), "{command}");
 
@@ -54,7 +54,7 @@ fn the_rest_of_a_line_goes_nowhere_when_its_question_has_gone() {
     assert_eq!(play.wishes(), "");
     let screen = play.screen();
     assert!(!screen.contains("password") && !screen.contains("hunter2"), "{screen}");
-    assert!(screen.contains("what you were typing for it is dropped"), "{screen}");
+    assert!(screen.contains("your draft answer was discarded"), "{screen}");
     play.settle().press("y");
     assert!(play.wishes().contains("answer r-2"), "the next line is heard again");
 }
@@ -72,7 +72,7 @@ fn a_secret_whose_question_has_gone_is_not_typed_into_the_input_line() {
 #[test]
 fn a_list_does_not_come_between_the_keys_of_a_line() {
     let mut play = play();
-    let list = || News::Pick { title: "model".into(), rows: vec![("mini".into(), Command::Compact)] };
+    let list = || News::Pick { title: "model".into(), rows: vec![("mini".into(), SlashCommand::Compact)] };
     play.write("fix ").news(list()).write("it").press("Enter");
     let wishes = play.wishes();
     assert!(wishes.contains("fix it") && !wishes.contains("Compact"), "{wishes}");
@@ -86,9 +86,9 @@ fn what_is_meant_for_a_turn_begins_none_and_is_kept() {
     play.write("/steer faster").press("Enter");
     assert_eq!(play.wishes(), "Remember(\"/steer faster\")\n", "no turn begins by itself");
     assert_eq!(play.rows_with("faster"), "› faster\n");
-    assert!(play.screen().contains("no turn runs"), "{}", play.screen());
+    assert!(play.screen().contains("no turn is running"), "{}", play.screen());
     play.press("Enter");
-    assert!(play.wishes().starts_with("Send(Prompt { text: \"faster\""), "it stood in the input line");
+    assert!(play.wishes().starts_with("Send(PromptDraft { text: \"faster\""), "it stood in the input line");
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_line_for_a_request_is_there_again_when_the_request_is_shown_again() {
     play.press("n");
     assert!(play.wishes().contains("answer r-2"));
     play.event(closed("r-2", Decision::Decline));
-    assert!(play.rows_with("because of m").starts_with("why not"), "{}", play.screen());
+    assert!(play.rows_with("because of m").starts_with("tell Codex why"), "{}", play.screen());
     play.settle().write("e").press("Enter");
     assert!(play.wishes().contains("\"reason\":\"because of me\""));
 }
@@ -127,7 +127,7 @@ fn a_line_for_a_request_that_gave_way_and_went_is_said_to_be_dropped() {
     play.running().asked("r-1", sample::ask_command("ls")).asked("r-2", sample::ask_command("pwd")).settle();
     play.press("r").settle().write("because").press("F2 Enter").settle();
     play.event(closed("r-1", Decision::Accept));
-    assert!(play.screen().contains("what you typed for it is dropped"), "{}", play.screen());
+    assert!(play.screen().contains("your draft answer was discarded"), "{}", play.screen());
     play.press("n");
     assert!(play.wishes().contains("answer r-2"), "the one that is shown has the keys");
 }

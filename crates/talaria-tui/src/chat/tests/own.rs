@@ -41,9 +41,9 @@ fn commands_are_shown_above_what_they_brought() {
     play.write("/usage").press("Enter").news(News::Reply("three".into()));
     play.write("!true").press("Enter").news(News::ShellEnded { exit: Some(0), took_ms: Some(0), note: None });
     let screen = play.screen();
-    let from = screen.find("comes back.").unwrap();
+    let from = screen.find("returns.").unwrap();
     expect![[r#"
-        comes back.
+        returns.
 
         › /status
         one
@@ -52,7 +52,7 @@ fn commands_are_shown_above_what_they_brought() {
         by itself
 
         › /stop
-        no turn runs here
+        no turn is running here
 
         › /usage
         three
@@ -72,7 +72,7 @@ fn a_second_shell_command_is_refused_and_never_said_to_the_model() {
     play.write("!sleep 9").press("Enter");
     play.wishes();
     play.write("!rm x").press("Enter");
-    assert!(play.screen().contains("runs already"), "{}", play.screen());
+    assert!(play.screen().contains("already running"), "{}", play.screen());
     play.press("Enter");
     assert_eq!(play.wishes(), "Remember(\"!rm x\")\n");
     play.press("Up");
@@ -86,13 +86,13 @@ fn the_row_above_the_input_says_what_enter_does() {
     play.write("/");
     assert_eq!(rule(&mut play), "Enter sends");
     play.press("Down");
-    assert_eq!(rule(&mut play), "Enter puts it in; Esc closes the list");
+    assert_eq!(rule(&mut play), "Enter inserts it; Esc closes the list");
     play.press("Esc").press("Ctrl-U").press("Ctrl-R");
-    assert_eq!(rule(&mut play), "Enter takes the line; Esc leaves the search");
+    assert_eq!(rule(&mut play), "Enter uses the line; Esc ends the search");
     play.press("Esc");
     play.running().asked("r-1", sample::ask_command("ls")).settle();
     play.press("r").wait(300);
-    assert_eq!(rule(&mut play), "Enter gives the answer; Esc goes back");
+    assert_eq!(rule(&mut play), "Enter sends the answer; Esc goes back");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_mistake_is_not_hidden_by_the_list() {
     let screen = play.screen();
     assert!(screen.contains("/task needs one of: list") && !screen.contains("/tasks"), "{screen}");
     play.news(nothing_waits()).press("Ctrl-U").write("/requests").press("Enter");
-    assert!(play.screen().contains("› /requests\nnothing waits for you"), "{}", play.screen());
+    assert!(play.screen().contains("› /requests\nnothing is waiting for you"), "{}", play.screen());
 }
 
 #[test]

@@ -4,12 +4,12 @@ use proptest::prelude::*;
 use talaria_core::api::TaskCounts;
 use talaria_core::request::{Decision, Who};
 
-use super::super::contract::Prompt;
+use super::super::contract::PromptDraft;
 use super::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Key(Key),
+    Key(KeyPress),
     Write(String),
     Paste(String),
     Ask(u8, u8),
@@ -109,7 +109,7 @@ fn told(kind: u8) -> News {
         prompt,
         ticket: ticket.map(TicketId::new),
     };
-    let prompt = Prompt { text: "back".into(), images: vec!["/a.png".into()] };
+    let prompt = PromptDraft { text: "back".into(), images: vec!["/a.png".into()] };
     match kind {
         0 => News::Started { session: session(), turn: 1 },
         1 => News::Opened(None),
@@ -146,7 +146,7 @@ fn take(play: &mut Play, step: &Step) -> bool {
         Step::Resize(columns, rows) => play.size = (*columns, *rows),
         Step::Draw => drop(play.screen()),
     }
-    play.chat.wishes().iter().any(|wish| matches!(wish, Wish::Answer { .. }))
+    play.chat.wishes().iter().any(|wish| matches!(wish, ChatEffect::Answer { .. }))
 }
 
 proptest! {
@@ -185,7 +185,7 @@ proptest! {
             let now = play.now;
             let was_answered = take(&mut play, step);
             if was_answered {
-                let is_command = matches!(step, Step::Key(Key { code: Code::Enter, .. }));
+                let is_command = matches!(step, Step::Key(KeyPress { code: Code::Enter, .. }));
                 prop_assert!(!is_line || is_command, "typed: {step:?}");
                 prop_assert!(!matches!(step, Step::Paste(_)), "pasted");
                 let (since, ticket) = drawn.clone().expect("it was never on the screen");

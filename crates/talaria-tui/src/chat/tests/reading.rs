@@ -30,8 +30,8 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
           │ step 13
           │ step 14
         ── 1-15/47; 16-47 not seen yet: Space or PageDown ──
-        [y] yes, once  [s] yes, for this session  [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+        [y] yes, once  [s] yes, for this session  [n] no, continue
+        [r] no, and say why  [x] no, stop the turn:
         ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
@@ -71,11 +71,11 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
           │ cargo test --workspace --all-target
           │ s --locked
           in      /home/me/project
-        ── 1-4/12; 5-12 unseen: Space ──
-        [y] yes, once
-        [s] yes, for this session
-        [n] no, go on  [r] no, and say why
-        [x] no, and stop the turn:
+          reason  may I?
+                  sure
+          note    Codex asks when it wants to
+        ── 1-7/12; 8-12 unseen: Space ──
+        [y/s/n/r/x]
         ── keys answer; Ctrl-G: input line ─────
         › say what to do   / commands   @ files
         ? waiting for you · codex·gpt-5.5·high
@@ -125,10 +125,10 @@ fn a_long_command_with_itself_as_the_rule_is_read_once_and_the_rows_that_are_mis
         play.press("PageDown").settle();
     }
     expect![[r#"
-        ── 1-15/70; 16-70 not seen yet: Space or PageDown ──
-        ── 56-70/70; 16-55 not seen yet: PageUp ──
-        ── 16-29/70; 30-55 not seen yet: Space or PageDown ──
-        ── 30-43/70; 44-55 not seen yet: Space or PageDown ──
+        ── 1-15/69; 16-69 not seen yet: Space or PageDown ──
+        ── 55-69/69; 16-54 not seen yet: PageUp ──
+        ── 16-29/69; 30-54 not seen yet: Space or PageDown ──
+        ── 30-43/69; 44-54 not seen yet: Space or PageDown ──
     "#]]
     .assert_eq(&told);
     play.wishes();
@@ -160,10 +160,10 @@ fn rows_that_were_not_seen_are_named_in_narrow_windows_with_a_key_that_every_key
         80: ── 18-27/27; 11-17 not seen yet: PageUp ──
         80: ── 1-11/27; 12-17 not seen yet: PageDown ──
         80: ── 1-11/27; 12-17 not seen yet ──
-        40: ── 1-8/32; 9-32 unseen: Space ──
-        40: ── 25-32/32; 9-24 unseen: Up ──
-        40: ── 1-10/32; 11-24 unseen: Down ──
-        40: ── 1-11/32; 12-24 not seen yet ──
+        40: ── 1-7/32; 8-32 unseen: Space ──
+        40: ── 26-32/32; 8-25 unseen: Up ──
+        40: ── 1-11/32; 12-25 unseen: Down ──
+        40: ── 1-11/32; 12-25 not seen yet ──
         30: 1-7/34, unseen 8-34: Space
         30: 28-34/34, unseen 8-27: Up
         30: 1-10/34, unseen 11-27: Down

@@ -5,7 +5,7 @@ use talaria_core::event::QueuedInput;
 use talaria_core::ids::TurnId;
 use talaria_core::item::{Author, ItemBody, Status};
 
-use super::super::contract::Prompt;
+use super::super::contract::PromptDraft;
 use super::truth::steering;
 use super::*;
 
@@ -20,7 +20,7 @@ fn user_message(text: &str) -> Event {
 }
 
 fn refused(what: &str, text: &str) -> News {
-    let prompt = Prompt { text: text.into(), images: Vec::new() };
+    let prompt = PromptDraft { text: text.into(), images: Vec::new() };
     News::Refused { what: what.into(), prompt: Some(prompt), ticket: None }
 }
 
@@ -33,7 +33,7 @@ fn enter_sends_and_the_screen_says_so_before() {
     .assert_eq(&play.rows_with("Enter sends"));
     play.write("hello").press("Enter");
     expect![[r#"
-        Send(Prompt { text: "hello", images: [] })
+        Send(PromptDraft { text: "hello", images: [] })
         Remember("hello")
     "#]]
     .assert_eq(&play.wishes());
@@ -72,9 +72,9 @@ fn while_a_turn_runs_enter_steers_or_queues_as_is_shown() {
     play.running().write("faster").press("Enter");
     play.press("F3").write("then test").press("Enter");
     expect![[r#"
-        Say(Prompt { text: "faster", images: [] }, Now)
+        Say(PromptDraft { text: "faster", images: [] }, Now)
         Remember("faster")
-        Say(Prompt { text: "then test", images: [] }, Next)
+        Say(PromptDraft { text: "then test", images: [] }, Next)
         Remember("then test")
     "#]]
     .assert_eq(&play.wishes());
@@ -128,9 +128,9 @@ fn commands_steer_and_queue_whatever_the_setting_is() {
     play.running().write("/queue later").press("Enter");
     play.press("F3").write("/steer now").press("Enter");
     expect![[r#"
-        Say(Prompt { text: "later", images: [] }, Next)
+        Say(PromptDraft { text: "later", images: [] }, Next)
         Remember("/queue later")
-        Say(Prompt { text: "now", images: [] }, Now)
+        Say(PromptDraft { text: "now", images: [] }, Now)
         Remember("/steer now")
     "#]]
     .assert_eq(&play.wishes());
@@ -145,7 +145,7 @@ fn what_is_typed_before_the_engine_has_the_turn_is_handed_over_then() {
     assert!(play.screen().contains("not sent yet: and test"));
     play.news(News::Started { session: session(), turn: 1 });
     expect![[r#"
-        Say(Prompt { text: "and test", images: [] }, Now)
+        Say(PromptDraft { text: "and test", images: [] }, Now)
     "#]]
     .assert_eq(&play.wishes());
 }
@@ -218,7 +218,7 @@ fn an_image_stays_in_its_sentence_wherever_that_is_shown() {
     play.chat.wishes();
     play.press("F3 Enter");
     expect![[r#"
-        Say(Prompt { text: "compare [image a.png] with [image a.png 2]", images: ["/v/a.png", "/w/a.png"] }, Next)
+        Say(PromptDraft { text: "compare [image a.png] with [image a.png 2]", images: ["/v/a.png", "/w/a.png"] }, Next)
         Remember("compare [image a.png, not attached] with [image a.png 2, not attached]")
     "#]]
     .assert_eq(&play.wishes());
@@ -343,7 +343,7 @@ fn input_that_is_refused_late_leaves_the_turn_that_was_asked_for_since() {
     play.running().write("first").press("Enter").event(sample::completed("done"));
     play.write("second").press("Enter").write("third").press("Enter Esc");
     play.wishes();
-    play.news(refused("no turn runs", "first"));
+    play.news(refused("no turn is running", "first"));
     let screen = play.screen();
     assert!(screen.contains("› first") && screen.contains("stopping"), "{screen}");
     assert!(screen.contains("not sent yet: third"), "{screen}");

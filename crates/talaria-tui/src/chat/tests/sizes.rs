@@ -9,7 +9,7 @@ use super::*;
 fn busy() -> Play {
     let mut play = play();
     play.running();
-    let turn = Usage { input: 9000, cached: 0, output: 600, reasoning: 0, total: 9600 };
+    let turn = Usage { input: 9000, cached: 0, output: 600, reasoning: 0, total: 9600, partial: false };
     play.event(Event::UsageUpdated { turn, context: 42_000, window: Some(100_000) });
     let window = |used_percent| Some(RateWindow { used_percent, minutes: Some(300), resets_at: None });
     let limits = RateLimits { primary: window(12.0), secondary: window(85.0), plan: None, reached: None };
@@ -116,7 +116,7 @@ fn in_a_small_window_words_are_shortened_and_never_cut_at_their_front() {
           │ ls
           in      /home/me/p
         unseen 5-23: Down
-        why not: … for that
+        why: …late for that
         ? waiting for you
         answered:
           │ ls

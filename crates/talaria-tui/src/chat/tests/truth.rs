@@ -41,8 +41,8 @@ fn a_turn_is_not_said_to_work_while_the_engine_is_away() {
     assert!(play.rows_with("engine away").contains("turn state unknown"), "{}", play.screen());
     assert_eq!(play.rows_with("working"), "");
     play.news(News::Opened(None));
-    let told = play.rows_with("conversation before");
-    assert!(told.starts_with("whether the turn of the conversation before goes on is not known"), "{told}");
+    let told = play.rows_with("previous conversation");
+    assert!(told.starts_with("the previous conversation may still be running"), "{told}");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn words_of_talaria_are_not_shown_as_the_persons() {
         ItemBody::UserMessage { text, attachments: Vec::new(), client_id: None, author: Author::Talaria };
     play.running().event(sample::ended("u-2", note));
     let row = play.rows_with("declined");
-    assert_eq!(row, "told the model: This request was declined: rm -rf / The reason: the hard floor\n");
+    assert_eq!(row, "sent to the model: This request was declined: rm -rf / The reason: the hard\n");
 }
 
 #[test]
@@ -219,14 +219,14 @@ fn a_turn_that_was_asked_to_stop_is_not_said_to_work_because_a_command_was_refus
 
 #[test]
 fn nothing_is_said_to_wait_for_nobody_before_the_engine_has_said_so() {
-    let unknown = "what waits is not known yet";
+    let unknown = "the open requests are not known yet";
     let mut play = play();
     play.press("F2");
     assert!(play.screen().contains(unknown), "{}", play.screen());
     play.wait(3000).write("/requests").press("Enter");
     assert!(play.wishes().contains("Run(Requests)"), "the engine is asked");
     play.news(super::nothing_waits()).press("F2");
-    assert!(play.screen().contains("nothing waits for you"), "{}", play.screen());
+    assert!(play.screen().contains("nothing is waiting for you"), "{}", play.screen());
     play.news(News::Away).wait(3000).press("F2");
     assert!(play.screen().contains(unknown), "{}", play.screen());
     play.write("/requests").press("Enter");

@@ -37,7 +37,7 @@ impl Transcript {
         }
     }
 
-    /// A person, or somebody instead, has answered.
+    /// A person, or another decider, has answered.
     pub(super) fn decided(
         &mut self,
         scene: Scene,

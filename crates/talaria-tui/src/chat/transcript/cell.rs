@@ -17,13 +17,13 @@ use super::step::Step;
 use talaria_render::{Highlighter, Paint, StyledLine};
 
 /// A cell's place: the number of the event that made it, and which of those that this event made.
-pub(super) type Key = (i64, u32);
+pub(super) type KeyPress = (i64, u32);
 
 /// One thing in the conversation.
 #[derive(Debug)]
 pub(super) struct Cell {
     /// Its place among the others.
-    pub(super) key: Key,
+    pub(super) key: KeyPress,
     /// The number of the last event that changed it.
     pub(super) last: i64,
     /// The turn that it belongs to.
@@ -98,7 +98,7 @@ pub(super) struct Page<'a> {
     pub(super) now: Duration,
     /// The time of day in milliseconds, as far as it is known.
     pub(super) wall: i64,
-    /// Does anybody hear what goes on? Else nothing is said to run.
+    /// Do events arrive? Else nothing is shown as running.
     pub(super) is_heard: bool,
     /// Knows the languages of code.
     pub(super) lights: Option<&'a Highlighter>,
@@ -122,7 +122,7 @@ struct Laid {
 
 impl Cell {
     /// Something new.
-    pub(super) fn new(key: Key, turn: Option<i64>, body: Body) -> Self {
+    pub(super) fn new(key: KeyPress, turn: Option<i64>, body: Body) -> Self {
         Self { key, last: key.0, turn, body, fold: None, seen: 0, rows: Vec::new(), laid: None }
     }
 

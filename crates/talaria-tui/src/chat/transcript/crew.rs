@@ -13,9 +13,9 @@ use talaria_render::{Color, Paint, Style, StyledLine, cut, news, plain_line};
 /// Steps of a sub-agent that are kept.
 const STEPS: usize = 40;
 /// What is said of one that was at work when the turn ended: nobody hears from it after that.
-const LEFT: &str = "had not ended when the turn did";
+const LEFT: &str = "was still running when the turn ended";
 /// What is known of one that was at work when nobody heard of it any more.
-const UNHEARD: &str = "is not heard of now";
+const UNHEARD: &str = "state unknown";
 /// More of one step is not kept.
 const LONGEST_STEP: usize = 400;
 
@@ -39,7 +39,7 @@ struct Agent {
 /// Something that a sub-agent does or did.
 #[derive(Debug)]
 struct Deed {
-    /// Which step it is, if it is one: its end tells more than its beginning.
+    /// Which step it is, if it is one: its end has more than its beginning.
     item: Option<ItemId>,
     words: String,
 }

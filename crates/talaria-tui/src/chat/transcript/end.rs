@@ -69,7 +69,7 @@ impl End {
         self.answer.is_some()
     }
 
-    /// Gives that answer away.
+    /// Removes that answer and returns it.
     pub(super) fn take_answer(&mut self) -> Option<Box<Message>> {
         self.answer.take()
     }

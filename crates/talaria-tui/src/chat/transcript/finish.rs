@@ -1,12 +1,12 @@
 //! The end of a turn: what had not ended by then, and what it came to.
 //!
-//! After it nothing of the turn goes on, as far as anybody hears: what is said to run, to wait or to be at work would stay so
+//! After it nothing of the turn continues, as far as events say: what is said to run, to wait or to be at work would stay so
 //! for ever. Pages may come in any order, so the end may be here before what it ends.
 
 use talaria_core::outcome::Report;
 
 use super::Transcript;
-use super::cell::{Body, Cell, Key};
+use super::cell::{Body, Cell, KeyPress};
 use super::end::End;
 use super::roll::Entry;
 use super::take::Scene;
@@ -43,7 +43,7 @@ impl Transcript {
     }
 
     /// Shows an answer that only the end of its turn told, once it is known that no message of the turn did.
-    fn look_for_answer(&mut self, key: Key, turn: Option<i64>) {
+    fn look_for_answer(&mut self, key: KeyPress, turn: Option<i64>) {
         let Some(is_told) = self.is_answered(key, turn) else { return };
         let Some(Body::End(end)) = self.roll.cell(key).map(|cell| &mut cell.body) else { return };
         if let Some(answer) = end.take_answer().filter(|_| !is_told) {
@@ -52,7 +52,7 @@ impl Transcript {
     }
 
     /// Did the model say something meant for the reader, in this turn, before this place? Not known, if it may lie in a hole.
-    fn is_answered(&self, before: Key, turn: Option<i64>) -> Option<bool> {
+    fn is_answered(&self, before: KeyPress, turn: Option<i64>) -> Option<bool> {
         let turn = turn?;
         let began = self.turns.get(&turn).map(|began| began.seq);
         let above = (0..self.roll.position(before)).rev().filter_map(|at| self.roll.get(at));

@@ -2,16 +2,16 @@
 //!
 //! One thing is unfolded at a time, so that what was in view stays near. After the first one all are short again.
 
-use super::cell::{Cell, Folding, Key, Page};
+use super::cell::{Cell, Folding, KeyPress, Page};
 use super::{Fold, Transcript};
 
 /// What is unfolded one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// Those that come, the next one last.
-    left: Vec<Key>,
+    left: Vec<KeyPress>,
     /// The one that is changed now.
-    at: Option<Key>,
+    at: Option<KeyPress>,
 }
 
 impl Transcript {
@@ -52,11 +52,11 @@ impl Transcript {
     }
 
     /// What is in view and has two looks, from top to bottom.
-    fn foldable(&mut self) -> Vec<Key> {
+    fn foldable(&mut self) -> Vec<KeyPress> {
         let (paint, width, now, wall) = (self.paint, self.size.0, self.now, self.wall(self.now));
         let is_heard = self.is_heard;
         let page = |fold| Page { paint, width, fold, now, wall, is_heard, lights: None };
-        let mut keys: Vec<Key> = self.shown.iter().copied().flatten().collect();
+        let mut keys: Vec<KeyPress> = self.shown.iter().copied().flatten().collect();
         keys.dedup();
         let has_more = |cell: &mut Cell| cell.has_more(&page(Folding::Folded), &page(Folding::Unfolded));
         keys.retain(|key| self.roll.cell(*key).is_some_and(has_more));

@@ -106,7 +106,7 @@ impl Formatted {
         self.rows.extend(draft);
     }
 
-    /// Gives colours to the code in these rows, as far as the budget goes. Is more to be done?
+    /// Highlights the code in these rows, within the budget. Returns whether more is to be done.
     pub(super) fn light(
         &mut self,
         shown: Range<usize>,
@@ -162,7 +162,7 @@ impl Formatted {
     }
 }
 
-/// Breaks a line of code; the rows that it goes on in are indented as far.
+/// Breaks a line of code; the rows that it continues in are indented as far.
 fn code_rows(mut line: StyledLine, indent: usize, width: usize) -> Vec<StyledLine> {
     let mut rows = Vec::new();
     if !line.spans.is_empty() {

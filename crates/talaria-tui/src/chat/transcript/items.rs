@@ -6,7 +6,7 @@ use talaria_core::ids::{BackgroundId, ThreadId};
 use talaria_core::item::{Author, FileChange, Item, ItemBody};
 
 use super::Transcript;
-use super::cell::{Body, Key};
+use super::cell::{Body, KeyPress};
 use super::crew::Crew;
 use super::message::{Message, Voice};
 use super::patch::Patch;
@@ -272,7 +272,7 @@ impl Transcript {
     }
 
     /// Takes the sub-agents that a call names below it, unless they stand below another.
-    fn adopt(&mut self, scene: Scene, key: Key, body: &ItemBody) {
+    fn adopt(&mut self, scene: Scene, key: KeyPress, body: &ItemBody) {
         let ItemBody::Agents { threads, .. } = body else { return };
         for thread in threads {
             let handle = Handle::Agent(scene.turn, thread.clone());
@@ -301,7 +301,7 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, scene: Scene, key: Key, change: impl FnOnce(&mut Message)) {
+    fn message(&mut self, scene: Scene, key: KeyPress, change: impl FnOnce(&mut Message)) {
         self.change(scene, key, |body| {
             if let Body::Message(message) = body {
                 change(message);
@@ -309,7 +309,7 @@ impl Transcript {
         });
     }
 
-    fn step(&mut self, scene: Scene, key: Key, change: impl FnOnce(&mut Step, Paint)) {
+    fn step(&mut self, scene: Scene, key: KeyPress, change: impl FnOnce(&mut Step, Paint)) {
         let paint = self.paint;
         self.change(scene, key, |body| {
             if let Body::Step(step) = body {

@@ -32,7 +32,7 @@ pub(super) struct Parts<'a> {
     pub(super) head: &'a str,
     /// Bytes that are gone.
     pub(super) missing: usize,
-    /// The end; goes on right after the beginning if nothing is missing.
+    /// The end; follows the beginning directly if nothing is missing.
     pub(super) tail: &'a str,
 }
 
@@ -143,7 +143,7 @@ impl Kept {
 
 /// What is said where something is missing.
 pub(super) fn missing_note(bytes: usize) -> Option<String> {
-    (bytes > 0).then(|| format!("... {} are not shown here; /export writes all of it ...", size(bytes)))
+    (bytes > 0).then(|| format!("... {} are not shown here; /export writes everything ...", size(bytes)))
 }
 
 /// Bytes, for people.

@@ -158,7 +158,7 @@ impl Message {
         self.sheet = Some(sheet);
     }
 
-    /// Gives colours to the code in these rows, as far as the budget goes. Is more to be done?
+    /// Highlights the code in these rows, within the budget. Returns whether more is to be done.
     pub(super) fn light(&mut self, shown: Range<usize>, lights: &Highlighter, budget: &mut Budget) -> bool {
         self.sheet.as_mut().is_some_and(|sheet| sheet.light(shown, &mut self.code, lights, budget))
     }

@@ -8,7 +8,7 @@ use talaria_core::gap::{self, Gap, Missing};
 use talaria_core::ids::ItemId;
 
 use super::Transcript;
-use super::cell::{Body, Cell, Key};
+use super::cell::{Body, Cell, KeyPress};
 use super::remark::Remark;
 use super::roll::{Entry, Handle};
 use super::take::Scene;
@@ -16,7 +16,7 @@ use super::take::Scene;
 /// A note about a time in which nobody listened.
 #[derive(Debug)]
 pub(super) struct Missed {
-    key: Key,
+    key: KeyPress,
     turn: Option<i64>,
     found: usize,
     missing: Vec<Missing>,

@@ -12,7 +12,7 @@ use super::printed::{self, Gist};
 use super::wrap::{Break, rows, wrap};
 use talaria_render::{Color, Style, StyledLine, cut};
 
-/// More than whoever runs it keeps: nothing is cut out here.
+/// More than the driver keeps: nothing is cut out here.
 const LIMITS: Limits = Limits { head: 512 * 1024, tail: 1024 };
 
 /// A shell command of the person that has ended.
@@ -65,7 +65,7 @@ impl Own {
             out.extend(rows(paint.text(style, &format!("  {text}")), page.width, 2, Break::Words));
         };
         if self.ran.is_cut {
-            put(Style::DIM, "(the beginning of what it printed is not kept)", &mut out);
+            put(Style::DIM, "(the beginning of its output was dropped)", &mut out);
         }
         printed::push(&self.output, Gist::End, Style::PLAIN, page, &mut out);
         let failed = Style::PLAIN.color(Color::Red);

@@ -11,19 +11,19 @@ use talaria_render::{Color, Style, StyledLine, StyledText, cut, notice, tool_lin
 const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 
 /// What a step does that a person is asked about.
-const WAITS: &str = "waits for an answer";
+const WAITS: &str = "waiting for an answer";
 
 /// What a step did that a person was asked about, and nobody answered.
 const UNANSWERED: &str = "did not run: not answered";
 
 /// What is known of a step that Codex asked about, and that another client may have accepted.
-const ELSEWHERE: &str = "not answered here: whether it ran is not known";
+const ELSEWHERE: &str = "not answered here; it may have run";
 
 /// What is known of a step that had begun when nobody heard of it any more.
-const UNHEARD: &str = "whether it goes on is not known";
+const UNHEARD: &str = "it may still be running";
 
 /// What became of a question that was open when the turn ended.
-const LEFT: &str = "no answer was heard of before the turn ended";
+const LEFT: &str = "no answer was seen before the turn ended";
 
 /// A question that was asked.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl Request {
         Self { about: None, step: None, is_told: false, state: State::Closed { at, decision, by, why } }
     }
 
-    /// Tells afterwards what was asked.
+    /// Shows afterwards what was asked.
     pub(super) fn fill_in(&mut self, ask: &Ask) {
         self.about = Some(Kept::of(&ask.label(), LIMITS));
         self.step = tool_line::held_step(ask).cloned();

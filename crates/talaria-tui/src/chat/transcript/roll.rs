@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 
 use talaria_core::ids::{ItemId, ThreadId, TicketId};
 
-use super::cell::{Cell, Key};
+use super::cell::{Cell, KeyPress};
 
 /// How much may be kept, in bytes, before cells far from the view go.
 const HEAVY: usize = 8 * 1024 * 1024;
@@ -58,7 +58,7 @@ impl Entry {
     }
 
     /// Its place.
-    pub(super) fn key(&self) -> Key {
+    pub(super) fn key(&self) -> KeyPress {
         match self {
             Self::Cell(cell) => cell.key,
             Self::Hole(hole) => (hole.first, 0),
@@ -70,7 +70,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(super) struct Roll {
     entries: VecDeque<Entry>,
-    index: HashMap<Handle, Key>,
+    index: HashMap<Handle, KeyPress>,
 }
 
 impl Roll {
@@ -106,12 +106,12 @@ impl Roll {
     }
 
     /// Where a place is: what stands there, or what comes next.
-    pub(super) fn position(&self, key: Key) -> usize {
+    pub(super) fn position(&self, key: KeyPress) -> usize {
         self.entries.partition_point(|entry| entry.key() < key)
     }
 
     /// The cell at a place.
-    pub(super) fn cell(&mut self, key: Key) -> Option<&mut Cell> {
+    pub(super) fn cell(&mut self, key: KeyPress) -> Option<&mut Cell> {
         let at = self.position(key);
         self.cell_at(at).filter(|cell| cell.key == key)
     }
@@ -123,12 +123,12 @@ impl Roll {
     }
 
     /// Lets a handle lead to a cell.
-    pub(super) fn bind(&mut self, handle: Handle, key: Key) {
+    pub(super) fn bind(&mut self, handle: Handle, key: KeyPress) {
         self.index.insert(handle, key);
     }
 
     /// Puts a cell in its place. A place that is taken moves it behind what stands there.
-    pub(super) fn insert(&mut self, mut cell: Cell) -> Key {
+    pub(super) fn insert(&mut self, mut cell: Cell) -> KeyPress {
         let mut at = self.position(cell.key);
         while self.entries.get(at).is_some_and(|entry| entry.key() == cell.key) {
             cell.key.1 += 1;
@@ -140,7 +140,7 @@ impl Roll {
     }
 
     /// The place behind an event and behind all words that stand there, also if earlier ones have gone.
-    pub(super) fn behind(&self, seq: i64) -> Key {
+    pub(super) fn behind(&self, seq: i64) -> KeyPress {
         let next = self.position((seq.saturating_add(1), 0));
         let last = next.checked_sub(1).and_then(|at| self.entries.get(at)).map(Entry::key);
         match last {
@@ -150,7 +150,7 @@ impl Roll {
     }
 
     /// Takes a cell out.
-    pub(super) fn remove(&mut self, key: Key) -> Option<Cell> {
+    pub(super) fn remove(&mut self, key: KeyPress) -> Option<Cell> {
         let at = self.position(key);
         if !matches!(self.entries.get(at), Some(Entry::Cell(cell)) if cell.key == key) {
             return None;
@@ -208,7 +208,7 @@ impl Roll {
         let before =
             range.start.checked_sub(1).and_then(|at| self.entries.get(at)).map(|entry| entry.key().0);
         let mut kept: Vec<Entry> = Vec::new();
-        let mut gone: Vec<Key> = Vec::new();
+        let mut gone: Vec<KeyPress> = Vec::new();
         for entry in self.entries.drain(range.clone()) {
             let hole = match entry {
                 Entry::Hole(hole) => hole,

@@ -4,7 +4,7 @@
 //! a note only while one of them has not been shown. Nothing is said of input in turns of the past.
 
 use super::Transcript;
-use super::cell::{Body, Key};
+use super::cell::{Body, KeyPress};
 use super::remark::Remark;
 use super::take::Scene;
 
@@ -17,7 +17,7 @@ pub(super) struct Handed {
     /// The texts, the oldest first, with their secrets masked.
     texts: Vec<String>,
     /// The notes about them: never more than there are texts.
-    notes: Vec<Key>,
+    notes: Vec<KeyPress>,
 }
 
 impl Transcript {

@@ -32,7 +32,7 @@ const LONGEST_END: usize = 30;
 const IN_BACKGROUND: &str = "still running in the background";
 
 /// The name of a step that has none.
-const HEADLESS: &str = "a step whose beginning is not here";
+const HEADLESS: &str = "a step whose start is not loaded";
 
 /// A step.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Step {
         step
     }
 
-    /// Something came out of a step whose beginning is not here.
+    /// Something came out of a step whose start is not loaded.
     pub(super) fn headless(since: i64) -> Self {
         let output = Kept::new(OUTPUT);
         let (progress, crew, state) = (None, Crew::default(), State::Running);
@@ -108,7 +108,7 @@ impl Step {
         Self { state: State::Crew, ..Self::headless(since) }
     }
 
-    /// Tells what it is.
+    /// Returns what it is.
     pub(super) fn describe(&mut self, body: &ItemBody, paint: Paint) {
         let kind = match body {
             ItemBody::Command { .. } => Kind::Command,

@@ -9,12 +9,12 @@ use talaria_core::ids::ItemId;
 
 use super::super::folder;
 use super::Transcript;
-use super::cell::{Body, Cell, Key};
+use super::cell::{Body, Cell, KeyPress};
 use super::message::Voice;
 use super::plan::Plan;
 use super::remark::Remark;
 use super::roll::Handle;
-use talaria_render::news::{self, News};
+use talaria_render::news::{self, NewsLine};
 use talaria_render::notice;
 
 /// Where an event stands.
@@ -36,9 +36,9 @@ pub(super) enum Reach {
     /// It was seen.
     Seen,
     /// It came before what is here of this cell.
-    Earlier(Key),
+    Earlier(KeyPress),
     /// It is news to this cell.
-    Later(Key),
+    Later(KeyPress),
 }
 
 impl Transcript {
@@ -124,7 +124,8 @@ impl Transcript {
             Event::Gap(gap) => self.missed(scene, gap),
             Event::Queued { input, .. } => {
                 self.withdraw_handed(scene, &input.text);
-                if let Some(News::Aside(words) | News::Warning(words)) = news::news(&event.event, self.paint)
+                if let Some(NewsLine::Aside(words) | NewsLine::Warning(words)) =
+                    news::news(&event.event, self.paint)
                 {
                     self.queued(scene, input, &words);
                 }
@@ -165,19 +166,19 @@ impl Transcript {
     }
 
     /// Makes a cell.
-    pub(super) fn add(&mut self, scene: Scene, body: Body) -> Key {
+    pub(super) fn add(&mut self, scene: Scene, body: Body) -> KeyPress {
         self.roll.insert(Cell::new((scene.seq, 0), scene.turn, body))
     }
 
     /// Makes a cell that later events find.
-    pub(super) fn add_bound(&mut self, scene: Scene, handle: Handle, body: Body) -> Key {
+    pub(super) fn add_bound(&mut self, scene: Scene, handle: Handle, body: Body) -> KeyPress {
         let key = self.add(scene, body);
         self.roll.bind(handle, key);
         key
     }
 
     /// Changes a cell.
-    pub(super) fn change(&mut self, scene: Scene, key: Key, change: impl FnOnce(&mut Body)) {
+    pub(super) fn change(&mut self, scene: Scene, key: KeyPress, change: impl FnOnce(&mut Body)) {
         if let Some(cell) = self.roll.cell(key) {
             change(&mut cell.body);
             cell.last = cell.last.max(scene.seq);
@@ -233,7 +234,7 @@ impl Transcript {
     }
 
     /// Says something in one line; what has the same name in this turn is counted there.
-    fn tell_once(&mut self, scene: Scene, name: &str, news: News) {
+    fn tell_once(&mut self, scene: Scene, name: &str, news: NewsLine) {
         let handle = Handle::News(scene.turn, name.to_owned());
         match self.reach(scene, &handle) {
             Reach::Nowhere => {
@@ -249,9 +250,9 @@ impl Transcript {
     }
 }
 
-fn remark(news: &News) -> Remark {
+fn remark(news: &NewsLine) -> Remark {
     match news {
-        News::Aside(line) => Remark::aside(line),
-        News::Warning(line) => Remark::warning(line),
+        NewsLine::Aside(line) => Remark::aside(line),
+        NewsLine::Warning(line) => Remark::warning(line),
     }
 }

@@ -3,14 +3,14 @@
 //! When the message has become part of the conversation, or was taken back, it would be false to say that it waits.
 
 use super::Transcript;
-use super::cell::{Body, Key};
+use super::cell::{Body, KeyPress};
 use super::remark::Remark;
 use super::take::Scene;
 use crate::chat::images;
 use talaria_core::event::QueuedInput;
 use talaria_render::plain_line;
 
-/// So many characters of what waits are shown.
+/// At most this many characters of queued input are shown.
 const LABEL: usize = 200;
 
 /// What is said to wait.
@@ -24,7 +24,7 @@ pub(super) struct Waiting {
 /// Where a note about input stands, and the text, its secrets masked.
 #[derive(Debug)]
 struct Note {
-    key: Key,
+    key: KeyPress,
     text: String,
 }
 

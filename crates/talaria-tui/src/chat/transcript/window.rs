@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::cell::{Body, Key, Page, is_apart};
+use super::cell::{Body, KeyPress, Page, is_apart};
 use super::code::Budget;
 use super::roll::Entry;
 use super::{Scroll, Transcript, View};
@@ -26,7 +26,7 @@ pub(super) enum Anchor {
     /// The beginning, wherever it moves.
     Top,
     /// A row of a cell is the first row of the window. An empty row before the cell counts as one of its rows.
-    At(Key, usize),
+    At(KeyPress, usize),
 }
 
 /// An entry and a row of it.
@@ -218,7 +218,7 @@ impl Transcript {
         out.len() - before
     }
 
-    /// Gives colours to code in these rows of an entry. Is more to be done?
+    /// Highlights code in these rows of an entry. Returns whether more is to be done.
     fn light(&mut self, at: usize, rows: Range<usize>, budget: &mut Budget) -> bool {
         let gap = self.gap(at);
         let Some(lights) = &self.lights else { return false };
@@ -235,7 +235,7 @@ impl Transcript {
         if self.laid.len() <= LAID {
             return;
         }
-        let mut laid: Vec<(u64, Key)> = std::mem::take(&mut self.laid)
+        let mut laid: Vec<(u64, KeyPress)> = std::mem::take(&mut self.laid)
             .into_iter()
             .filter_map(|key| self.roll.cell(key).map(|cell| (cell.seen, key)))
             .collect();

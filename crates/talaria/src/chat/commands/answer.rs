@@ -17,10 +17,10 @@ use crate::trouble::{Trouble, exit};
 pub(super) async fn list(place: &Place) -> Result<StyledText, Trouble> {
     let open = open(place).await?;
     if open.is_empty() {
-        return Ok("nothing waits for an answer\n".into());
+        return Ok("no open requests\n".into());
     }
     let first = &open[0].id;
-    let how = format!("answer with: /approve {first} or /deny {first} why not\n");
+    let how = format!("answer with: /approve {first} or /deny {first} REASON\n");
     let look = place.desk.look();
     Ok(table(&open, Timestamp::now(), look).show(look) + how)
 }
@@ -49,7 +49,7 @@ pub(super) async fn deny(
     reason: Option<String>,
     place: &Place,
 ) -> Result<Vec<Done>, Trouble> {
-    let request = find("the answer was not taken", &place.desk.client, &named(id)?).await?;
+    let request = find("the answer was not accepted", &place.desk.client, &named(id)?).await?;
     give(&request, Typed { decision: Decision::Decline, reason, answers: None }, place).await
 }
 
@@ -78,7 +78,7 @@ async fn open(place: &Place) -> Result<Vec<RequestInfo>, Trouble> {
 
 fn named(id: Option<String>) -> Result<String, Trouble> {
     id.ok_or_else(|| {
-        Trouble::new(exit::USAGE, "no request is shown here").try_this("/requests lists what waits")
+        Trouble::new(exit::USAGE, "no request is shown here").try_this("/requests lists the open ones")
     })
 }
 
@@ -92,11 +92,7 @@ fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<StyledT
         Decision::AcceptAlways => " always",
         _ => "",
     };
-    Some(
-        text + format!(
-            "it waits in {whose}; now that it was shown: /approve {id}{word} or /deny {id} why not\n"
-        ),
-    )
+    Some(text + format!("waiting in {whose}; answer with: /approve {id}{word} or /deny {id} REASON\n"))
 }
 
 #[cfg(test)]
@@ -119,7 +115,7 @@ mod tests {
         let look = Look { color: false, live: true, width: Some(80), unicode: true };
         let text = page(&request, Decision::Accept, look).unwrap().text();
         assert!(text.contains("network") && text.contains("to fetch ␛[2J"), "{text}");
-        assert!(text.ends_with("now that it was shown: /approve req-1 or /deny req-1 why not\n"), "{text}");
+        assert!(text.ends_with("answer with: /approve req-1 or /deny req-1 REASON\n"), "{text}");
         assert!(page(&RequestInfo { ask: None, ..request }, Decision::Accept, look).is_none());
     }
 }

@@ -5,7 +5,7 @@ use talaria_core::api::{ModelOffer, Offers};
 use talaria_core::model_choice::{ModelChoice, check_choice};
 use talaria_core::nearest::nearest;
 use talaria_render::plain_line;
-use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
 use super::super::desk::{Chosen, refused_choice};
@@ -20,13 +20,13 @@ pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<D
         return Ok(vec![Done::News(models(&offers, &place.chosen, used.as_deref()))]);
     };
     let (model, mut reply) = match find(&offers, &wanted) {
-        Some(model) => (model.id.clone(), format!("{} is asked for from the next turn\n", model.id)),
+        Some(model) => (model.id.clone(), format!("{} is requested from the next turn on\n", model.id)),
         None => {
             let unlisted = place.desk.unlisted_model();
             let choice = ModelChoice { model: Some(&wanted), unlisted, ..ModelChoice::default() };
             check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))?;
             let mut reply =
-                format!("{wanted} is asked for from the next turn, though Codex does not list it\n");
+                format!("{wanted} is requested from the next turn on, although Codex does not list it\n");
             if let Some(near) = nearest(&wanted, offers.models.iter().map(|model| model.id.as_str())) {
                 reply += &format!("did you mean {near}?\n");
             }
@@ -39,7 +39,7 @@ pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<D
     if let (Some(asked), Some(offer)) = (asked, offer)
         && let Some(own) = instead(offer, &asked)
     {
-        reply += &format!("it does not know the effort {asked}; {own} is asked for\n");
+        reply += &format!("it does not support the effort {asked}; {own} is requested\n");
         chosen.effort = Some(own);
     }
     Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
@@ -53,14 +53,14 @@ pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<
     let Some(wanted) = wanted else {
         return match offer {
             Some(offer) => Ok(vec![Done::News(efforts(offer, &place.chosen))]),
-            None => Err(Trouble::new(exit::USAGE, "Codex does not say how much this model can think")
+            None => Err(Trouble::new(exit::USAGE, "Codex does not list the reasoning efforts of this model")
                 .try_this("name it: /reasoning low, medium, high, …")),
         };
     };
     let wanted = wanted.to_lowercase();
     let choice = ModelChoice { effort: Some(&wanted), in_use: used.as_deref(), ..ModelChoice::default() };
     check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))?;
-    let reply = format!("reasoning {wanted} is asked for from the next turn\n");
+    let reply = format!("reasoning {wanted} is requested from the next turn on\n");
     let chosen = Chosen { effort: Some(wanted), ..place.chosen.clone() };
     Ok(vec![Done::Chosen(chosen, plain_lines(&reply))])
 }
@@ -104,10 +104,10 @@ fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
             None if used == Some(model.id.as_str()) => " (current)",
             _ => "",
         };
-        let usual = if model.is_default { " (usual)" } else { "" };
+        let usual = if model.is_default { " (default)" } else { "" };
         let thinks = if efforts.is_empty() { String::new() } else { format!(" [{}]", efforts.join(", ")) };
         let text = format!("{}{mark}{usual}{thinks}  {}", model.id, model.description);
-        (plain_line(&text).into_owned(), Command::Model(Some(model.id.clone())))
+        (plain_line(&text).into_owned(), SlashCommand::Model(Some(model.id.clone())))
     };
     News::Pick {
         title: "Model, from the next turn".to_owned(),
@@ -118,9 +118,9 @@ fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
 fn efforts(offer: &ModelOffer, chosen: &Chosen) -> News {
     let rows = offer.efforts.iter().map(|effort| {
         let mark = if chosen.effort.as_ref() == Some(&effort.effort) { " (chosen)" } else { "" };
-        let usual = if offer.default_effort.as_ref() == Some(&effort.effort) { " (usual)" } else { "" };
+        let usual = if offer.default_effort.as_ref() == Some(&effort.effort) { " (default)" } else { "" };
         let text = format!("{}{mark}{usual}  {}", effort.effort, effort.description);
-        (plain_line(&text).into_owned(), Command::Reasoning(Some(effort.effort.clone())))
+        (plain_line(&text).into_owned(), SlashCommand::Reasoning(Some(effort.effort.clone())))
     });
     News::Pick {
         title: format!("Reasoning of {}, from the next turn", plain_line(&offer.id)),

@@ -11,7 +11,7 @@ use crate::engine::refused;
 use crate::ps;
 use crate::trouble::{Trouble, exit};
 
-/// So many lines of the output of a command are shown.
+/// At most this many lines of the output of a command are shown.
 const SHOWN: usize = 40;
 
 /// Carries the command out.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use talaria_core::api::{SessionInfo, SessionQuery};
 use talaria_render::plain_line;
-use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place};
@@ -11,7 +11,7 @@ use crate::amounts::ago;
 use crate::engine::{refused, refused_id};
 use crate::trouble::{Trouble, exit};
 
-/// So many are offered.
+/// At most this many are offered.
 const OFFERED: usize = 50;
 
 /// Opens a conversation, or lists those that can be opened.
@@ -33,7 +33,7 @@ pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, 
     Ok(vec![Done::News(News::Pick { title: "Conversations, the newest first".to_owned(), rows })])
 }
 
-fn row(info: &SessionInfo, now: Timestamp) -> (String, Command) {
+fn row(info: &SessionInfo, now: Timestamp) -> (String, SlashCommand) {
     let id = info.task.clone().unwrap_or_else(|| info.id.short().to_owned());
     let running = match (info.running, info.queued) {
         (_, true) => ", queued",
@@ -42,5 +42,5 @@ fn row(info: &SessionInfo, now: Timestamp) -> (String, Command) {
     };
     let task = info.task.as_ref().map(|task| format!("task {task}, ")).unwrap_or_default();
     let text = format!("{}  ({task}{}{running})", info.title.trim(), ago(info.updated_at, now));
-    (plain_line(&text).into_owned(), Command::Resume(Some(id)))
+    (plain_line(&text).into_owned(), SlashCommand::Resume(Some(id)))
 }

@@ -1,7 +1,7 @@
 //! `/status`: how this conversation stands, and below it what the engine does. The same words in both faces.
 
 use jiff::Timestamp;
-use talaria_core::api::{SessionInfo, Status};
+use talaria_core::api::{EngineStatus, SessionInfo};
 use talaria_core::event::Stage;
 use talaria_render::{StyledText, plain_line};
 use talaria_tui::chat::beginning;
@@ -40,7 +40,7 @@ fn lines(pairs: &Pairs) -> String {
 /// What a conversation would begin with.
 async fn none_yet(place: &Place) -> Pairs {
     let mut pairs = vec![
-        ("conversation", "none yet; what you say next begins one".to_owned()),
+        ("conversation", "none yet; your next message starts one".to_owned()),
         ("folder", shown_path(&place.cwd)),
     ];
     match place.desk.offers(&place.cwd).await {
@@ -48,7 +48,7 @@ async fn none_yet(place: &Place) -> Pairs {
             let Chosen { model, effort } = place.chosen.clone();
             let asked = place.desk.asked();
             let (model, effort) = (model.or(asked.model.clone()), effort.or(asked.effort.clone()));
-            pairs.extend(beginning(talaria_tui::chat::Asked { model, effort, ..asked }, &offers));
+            pairs.extend(beginning(talaria_tui::chat::RequestedSettings { model, effort, ..asked }, &offers));
         }
         Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint_in_chat())]),
     }
@@ -59,11 +59,11 @@ fn conversation(
     info: &SessionInfo,
     standing: &Standing,
     chosen: &Chosen,
-    status: &Status,
+    status: &EngineStatus,
     now: Timestamp,
 ) -> Pairs {
     let started = standing.started.as_deref();
-    let untold = || "not known here; Codex tells it when a turn begins".to_owned();
+    let untold = || "not known here; Codex reports it when a turn starts".to_owned();
     let model = started.map(|started| started.model.clone()).or_else(|| info.model.clone());
     let effort = started.and_then(|started| started.effort.as_deref());
     let new_model = chosen.model.clone().filter(|asked| Some(asked) != model.as_ref());
@@ -74,7 +74,7 @@ fn conversation(
     let next = if next.is_empty() {
         String::new()
     } else {
-        format!("; {} asked for from the next turn", next.join(", "))
+        format!("; {} requested from the next turn on", next.join(", "))
     };
     let permissions =
         started.map(|started| format!("sandbox {}, approvals {}", started.sandbox, started.approval));
@@ -100,7 +100,7 @@ fn conversation(
 }
 
 /// How the turn stands, as the engine says.
-fn turn(info: &SessionInfo, status: &Status, now: Timestamp) -> String {
+fn turn(info: &SessionInfo, status: &EngineStatus, now: Timestamp) -> String {
     let running = status.turns.iter().find(|turn| turn.session == info.id);
     let asked = status.requests.iter().filter(|request| request.session == info.id);
     let asked = asked.map(|request| request.since).min();
@@ -110,12 +110,10 @@ fn turn(info: &SessionInfo, status: &Status, now: Timestamp) -> String {
         (Some(turn), _) if turn.stage == Stage::Prepared => {
             format!("not sent to Codex yet; requested {} ago", since(turn.since, now))
         }
-        (Some(turn), Some(asked)) => format!(
-            "waits for your answer for {}; it was sent {} ago",
-            since(asked, now),
-            since(turn.since, now)
-        ),
-        (Some(turn), None) => format!("runs for {}", since(turn.since, now)),
+        (Some(turn), Some(asked)) => {
+            format!("waiting for your answer for {}; sent {} ago", since(asked, now), since(turn.since, now))
+        }
+        (Some(turn), None) => format!("running for {}", since(turn.since, now)),
     }
 }
 
@@ -133,7 +131,7 @@ mod tests {
             "runtime": "codex", "updated_at": at, "running": true, "kind": "chat", "task": null, "cwd": "/work",
             "model": "gpt-5.5", "created_at": at, "last_seq": 9 }))
         .unwrap();
-        let mut status: Status = serde_json::from_value(json!({ "engine": { "pid": 1, "version": "0", "build": 0,
+        let mut status: EngineStatus = serde_json::from_value(json!({ "engine": { "pid": 1, "version": "0", "build": 0,
             "api": 1, "home": "/", "since": at }, "hosts": [], "turns": [{ "session": "s-1", "task": null, "turn": 1,
             "stage": "accepted", "title": "", "since": at, "host": null }], "requests": [], "tasks": { "working": 0, "waiting": 0, "queued": 0 }, "limits":
             { "tasks": 0, "hosts": 0, "threads_per_host": 0, "host_memory_kib": null }, "notes": [] }))
@@ -144,11 +142,11 @@ mod tests {
             conversation  mend␛ it
             id            s-1
             folder        /work
-            runtime       not known here; Codex tells it when a turn begins
+            runtime       not known here; Codex reports it when a turn starts
             model         gpt-5.5
-            permissions   not known here; Codex tells it when a turn begins
+            permissions   not known here; Codex reports it when a turn starts
             context       not known yet
-            turn          runs for 12 seconds
+            turn          running for 12 seconds
         "#]]
         .assert_eq(&lines(&untold));
         let started = serde_json::from_value(json!({ "thread": "t", "cwd": "/work", "model": "gpt-5.5",
@@ -158,12 +156,12 @@ mod tests {
             Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)), limits: None };
         let chosen = Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
         let mut info = info;
-        let stands = |info: &SessionInfo, status: &Status| turn(info, status, now);
+        let stands = |info: &SessionInfo, status: &EngineStatus| turn(info, status, now);
         let mut asking = status.clone();
         let request = json!({ "id": "req-1", "session": "s-1", "task": null, "kind": "command", "summary": "make",
             "since": "2026-01-01T00:00:09Z", "state": "open" });
         asking.requests.push(serde_json::from_value(request).unwrap());
-        assert_eq!(stands(&info, &asking), "waits for your answer for 3 seconds; it was sent 12 seconds ago");
+        assert_eq!(stands(&info, &asking), "waiting for your answer for 3 seconds; sent 12 seconds ago");
         asking.turns[0].stage = Stage::Prepared;
         asking.requests.clear();
         assert_eq!(stands(&info, &asking), "not sent to Codex yet; requested 12 seconds ago");
@@ -175,7 +173,7 @@ mod tests {
             id            s-1
             folder        /work
             runtime       Codex 0.166.0
-            model         gpt-5.5, effort low; gpt-5.4 asked for from the next turn
+            model         gpt-5.5, effort low; gpt-5.4 requested from the next turn on
             permissions   sandbox read-only, approvals never
             context       25% full, 50000 of 200000 tokens
             turn          idle

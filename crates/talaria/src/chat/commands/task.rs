@@ -44,7 +44,7 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
     let line = ["talaria", "task"].into_iter().chain(words.iter().map(String::as_str));
     let action = match Cli::try_parse_from(line) {
         Ok(Cli { command: Some(Command::Task(tasks)), .. }) => tasks.action,
-        Ok(_) => return Err(Trouble::new(exit::USAGE, "this is no command about tasks")),
+        Ok(_) => return Err(Trouble::new(exit::USAGE, "this is not a task command")),
         Err(error) if !error.use_stderr() || words.is_empty() => return Ok(Read::Help(here(&error))),
         Err(error) => {
             let text = here(&error);

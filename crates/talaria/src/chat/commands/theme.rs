@@ -2,7 +2,7 @@
 
 use talaria_core::config::Theme;
 use talaria_core::edit::{self, KeyPath};
-use talaria_tui::chat::commands::Command;
+use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
 use super::super::errand::Done;
@@ -13,9 +13,9 @@ use crate::trouble::{Trouble, exit};
 /// Lists the looks, or chooses one and keeps it.
 pub(super) fn run(wanted: Option<&str>, settings: &Settings) -> Result<Vec<Done>, Trouble> {
     let Some(wanted) = wanted else {
-        let row = |theme: Theme| (theme.line(), Command::Theme(Some(theme.name().to_owned())));
+        let row = |theme: Theme| (theme.line(), SlashCommand::Theme(Some(theme.name().to_owned())));
         let rows = Theme::ALL.map(row).to_vec();
-        return Ok(vec![Done::News(News::Pick { title: "How it looks".to_owned(), rows })]);
+        return Ok(vec![Done::News(News::Pick { title: "Theme".to_owned(), rows })]);
     };
     let theme: Theme = wanted
         .to_lowercase()
@@ -28,6 +28,6 @@ pub(super) fn run(wanted: Option<&str>, settings: &Settings) -> Result<Vec<Done>
             .map_err(|problem| text_trouble(&file, &problem))?;
         replace(locked, &new)?;
     }
-    let reply = format!("theme {}, also the next time\n", theme.name());
+    let reply = format!("theme {}, also next time\n", theme.name());
     Ok(vec![Done::News(News::Theme(theme)), Done::News(News::Reply(reply.into()))])
 }

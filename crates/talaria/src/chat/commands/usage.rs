@@ -10,7 +10,7 @@ use super::super::errand::Place;
 use crate::engine::refused;
 use crate::trouble::Trouble;
 
-/// So many turns are listed.
+/// At most this many turns are listed.
 const TURNS: usize = 15;
 
 /// The whole page.
@@ -19,12 +19,10 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
     match &place.session {
         Some(session) => {
             let detail = place.desk.client.session(session.as_str()).await;
-            out += spent(
-                &detail.map_err(|error| refused("cannot read what was spent", &error))?,
-                place.desk.look(),
-            );
+            out +=
+                spent(&detail.map_err(|error| refused("cannot read the usage", &error))?, place.desk.look());
         }
-        None => out += "nothing was spent here yet\n",
+        None => out += "no tokens were used here yet\n",
     }
     // Without an account there is no allowance, and without Codex nobody to ask.
     let asked = place.desk.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
@@ -43,12 +41,12 @@ fn spent(detail: &SessionDetail, look: Look) -> StyledText {
     let count = detail.turns.len() - queued;
     let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
     let waiting = if queued > 0 { format!(" and {queued} queued") } else { String::new() };
-    let head = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens told"));
+    let head = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens reported"));
     let mut out = StyledText::from(head);
     let mut sheet = Sheet::new(&["turn", "tokens", "prompt"], "prompt");
     let listed: Vec<&TurnInfo> = detail.turns.iter().filter(|turn| turn.usage.is_some()).collect();
     for turn in &listed[listed.len().saturating_sub(TURNS)..] {
-        let cost = turn.usage.map(|usage| cost(usage, "none told")).unwrap_or_default();
+        let cost = turn.usage.map(|usage| cost(usage, "none reported")).unwrap_or_default();
         sheet.row([turn.turn.to_string(), cost, turn.prompt.clone()]);
     }
     if listed.len() > TURNS {
@@ -67,7 +65,7 @@ fn is_queued(turn: &TurnInfo) -> bool {
 
 /// A turn that ended before the model answered was told no cost; that is not known to be none.
 fn cost(usage: Usage, untold: &str) -> String {
-    if usage.input == 0 && usage.output == 0 { untold.to_owned() } else { tokens(usage) }
+    if usage.total == 0 && !usage.partial { untold.to_owned() } else { tokens(usage) }
 }
 
 /// Limits as they were told with an answer. A window that began anew since has another number, which nobody told.
@@ -76,7 +74,7 @@ fn told_before(told: &RateLimits, now: Timestamp) -> String {
     let open = |window: Option<RateWindow>| window.filter(|window| !is_over(window));
     let told = RateLimits { primary: open(told.primary), secondary: open(told.secondary), ..told.clone() };
     let text = limits(&told, now);
-    if text.is_empty() { text } else { format!("as told last:\n{text}") }
+    if text.is_empty() { text } else { format!("last reported:\n{text}") }
 }
 
 fn limits(limits: &RateLimits, now: Timestamp) -> String {
@@ -88,7 +86,7 @@ fn limits(limits: &RateLimits, now: Timestamp) -> String {
             None => String::new(),
         };
         let resets = window.resets_at.and_then(|at| Timestamp::from_second(at).ok());
-        let resets = resets.map(|at| format!(", anew in {}", crate::amounts::since(now, at)));
+        let resets = resets.map(|at| format!(", resets in {}", crate::amounts::since(now, at)));
         format!("{:.0}% of the window{length} is used{}", window.used_percent, resets.unwrap_or_default())
     };
     let mut out = String::new();
@@ -118,16 +116,16 @@ mod tests {
             reached: None,
         };
         expect![[r#"
-            allowance          12% of the window of 5 hours is used, anew in 1 hour
-            allowance          100% of the window of 7 days is used, anew in 1 hour
+            allowance          12% of the window of 5 hours is used, resets in 1 hour
+            allowance          100% of the window of 7 days is used, resets in 1 hour
             plan               pro␛
         "#]]
         .assert_eq(&limits(&told, Timestamp::from_second(3600).unwrap()));
         let told =
             RateLimits { secondary: Some(RateWindow { resets_at: Some(3600), ..window(7.0, None) }), ..told };
         expect![[r#"
-            as told last:
-            allowance          12% of the window of 5 hours is used, anew in 1 hour
+            last reported:
+            allowance          12% of the window of 5 hours is used, resets in 1 hour
             plan               pro␛
         "#]]
         .assert_eq(&told_before(&told, Timestamp::from_second(3600).unwrap()));
@@ -148,9 +146,9 @@ mod tests {
             spent(&serde_json::from_value(detail).unwrap(), look).text()
         };
         expect![[r#"
-            this conversation  1 turn, no tokens told
-            TURN  TOKENS     PROMPT
-            1     none told  go
+            this conversation  1 turn, no tokens reported
+            TURN  TOKENS         PROMPT
+            1     none reported  go
         "#]]
         .assert_eq(&page(vec![turn(1, 0)]));
         let mut queued = turn(2, 0);

@@ -3,18 +3,18 @@
 
 use std::collections::VecDeque;
 
-use talaria_tui::chat::commands::{self, Command};
-use talaria_tui::chat::contract::{News, Prompt, Wish};
+use talaria_tui::chat::commands::{self, SlashCommand};
+use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
 use super::Driver;
 use crate::chat::errand::{Choice, opens};
 
 impl Driver {
     /// Must this wait for the choice that is being made? The wish to stop never does.
-    pub(super) fn waits_for_choice(&self, wish: &Wish) -> bool {
+    pub(super) fn waits_for_choice(&self, wish: &ChatEffect) -> bool {
         let is_held = match wish {
-            Wish::Send(_) | Wish::Say(..) | Wish::Shell(_) => true,
-            Wish::Run(command) => *command != Command::Stop,
+            ChatEffect::Send(_) | ChatEffect::Say(..) | ChatEffect::Shell(_) => true,
+            ChatEffect::Run(command) => *command != SlashCommand::Stop,
             _ => false,
         };
         self.is_choosing && is_held
@@ -31,9 +31,9 @@ impl Driver {
         self.is_choice_refused = choice == Choice::Refused;
         let mut waiting = std::mem::take(&mut self.after_choice);
         if self.is_choice_refused {
-            let opens = |wish: &Wish| matches!(wish, Wish::Run(command) if opens(command));
+            let opens = |wish: &ChatEffect| matches!(wish, ChatEffect::Run(command) if opens(command));
             let behind = waiting.split_off(waiting.iter().position(opens).unwrap_or(waiting.len()));
-            self.give_back(waiting, "the choice before it was refused");
+            self.give_back(waiting, "the previous choice was refused");
             waiting = behind;
         }
         waiting.into_iter().for_each(|wish| self.wish(wish));
@@ -46,37 +46,37 @@ impl Driver {
 
     /// Does a command of the person wait for a choice?
     pub(super) fn has_waiting_shell(&self) -> bool {
-        self.after_choice.iter().any(|wish| matches!(wish, Wish::Shell(_)))
+        self.after_choice.iter().any(|wish| matches!(wish, ChatEffect::Shell(_)))
     }
 
-    /// Gives back the words that wait for a choice.
+    /// Returns the input that waits for a choice.
     pub(super) fn take_back_words(&mut self) {
         self.take_back(is_said);
     }
 
     /// Lets go of the commands of the person that wait for a choice.
     pub(super) fn take_back_shell(&mut self) {
-        self.take_back(|wish| matches!(wish, Wish::Shell(_)));
+        self.take_back(|wish| matches!(wish, ChatEffect::Shell(_)));
     }
 
-    fn take_back(&mut self, is_meant: impl Fn(&Wish) -> bool) {
+    fn take_back(&mut self, is_meant: impl Fn(&ChatEffect) -> bool) {
         let (back, rest) = std::mem::take(&mut self.after_choice).into_iter().partition(is_meant);
         self.after_choice = rest;
         self.give_back(back, "you stopped it");
     }
 
     /// Says of each that it was not done, the last one first: what goes back to the input line goes before what stands there.
-    pub(super) fn give_back(&mut self, wishes: VecDeque<Wish>, why: &str) {
+    pub(super) fn give_back(&mut self, wishes: VecDeque<ChatEffect>, why: &str) {
         let refused = |what: String, prompt| News::Refused { what, prompt, ticket: None };
         let unsaid = |prompt| refused(format!("it was not sent: {why}"), Some(prompt));
         for wish in wishes.into_iter().rev() {
             self.ready.push_back(match wish {
-                Wish::Send(prompt) | Wish::Say(prompt, _) => unsaid(prompt),
-                Wish::Run(Command::Steer(text) | Command::Queue(text)) => {
-                    unsaid(Prompt { text, images: Vec::new() })
+                ChatEffect::Send(prompt) | ChatEffect::Say(prompt, _) => unsaid(prompt),
+                ChatEffect::Run(SlashCommand::Steer(text) | SlashCommand::Queue(text)) => {
+                    unsaid(PromptDraft { text, images: Vec::new() })
                 }
-                Wish::Run(command) => refused(format!("{} was not run: {why}", name(&command)), None),
-                Wish::Shell(_) => {
+                ChatEffect::Run(command) => refused(format!("{} was not run: {why}", name(&command)), None),
+                ChatEffect::Shell(_) => {
                     News::ShellEnded { exit: None, took_ms: None, note: Some(format!("not run: {why}")) }
                 }
                 // What is asked for by nobody's words is not missed.
@@ -87,11 +87,16 @@ impl Driver {
 }
 
 /// Are these words for the model?
-fn is_said(wish: &Wish) -> bool {
-    matches!(wish, Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)))
+fn is_said(wish: &ChatEffect) -> bool {
+    matches!(
+        wish,
+        ChatEffect::Send(_)
+            | ChatEffect::Say(..)
+            | ChatEffect::Run(SlashCommand::Steer(_) | SlashCommand::Queue(_))
+    )
 }
 
 /// What a command is called.
-pub(super) fn name(command: &Command) -> String {
+pub(super) fn name(command: &SlashCommand) -> String {
     commands::definition(command).map_or_else(String::new, |definition| format!("/{}", definition.name))
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use talaria_core::api::{RequestInfo, When};
-use talaria_tui::chat::commands::Command;
-use talaria_tui::chat::contract::{News, Prompt, Wish};
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
 use super::Driver;
 use crate::chat::desk::Chosen;
@@ -12,10 +12,10 @@ use crate::chat::errand::{self, Errand};
 
 impl Driver {
     /// Does what a slash command says.
-    pub(super) fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: SlashCommand) {
         match command {
             command if self.is_void(&command) => self.refuse_void(command),
-            Command::New => {
+            SlashCommand::New => {
                 self.close();
                 self.ready.push_back(News::Opened(None));
                 // What was asked for on the command line holds again, unless something else was chosen since.
@@ -28,16 +28,16 @@ impl Driver {
                 self.tell_chosen();
                 self.look_around();
             }
-            Command::Approve { request, decision } => {
+            SlashCommand::Approve { request, decision } => {
                 let seen = request.as_deref().and_then(|id| seen(&self.shown, id)).cloned();
                 self.run(match seen {
                     Some(request) => Errand::Accept { request: Box::new(request), decision },
-                    None => Errand::Command(Command::Approve { request, decision }),
+                    None => Errand::Command(SlashCommand::Approve { request, decision }),
                 });
             }
-            Command::Stop => self.wish(Wish::Interrupt),
-            Command::Steer(text) => self.say(text, When::Now),
-            Command::Queue(text) => self.say(text, When::Next),
+            SlashCommand::Stop => self.wish(ChatEffect::Interrupt),
+            SlashCommand::Steer(text) => self.say(text, When::Now),
+            SlashCommand::Queue(text) => self.say(text, When::Next),
             command => {
                 if errand::is_choice(&command) {
                     (self.is_choosing, self.is_choice_refused) = (true, false);
@@ -57,8 +57,8 @@ impl Driver {
     }
 
     fn say(&mut self, text: String, when: When) {
-        let prompt = Prompt { text, images: Vec::new() };
-        self.wish(Wish::Say(prompt, when));
+        let prompt = PromptDraft { text, images: Vec::new() };
+        self.wish(ChatEffect::Say(prompt, when));
     }
 }
 

@@ -14,7 +14,7 @@ use crate::chat::progress::Progress;
 use crate::chat::words;
 use crate::conversation::news::{News as Arrived, Stream};
 
-/// Of a long conversation so many events are read at first; older ones when they are looked at.
+/// Of a long conversation at most this many events are read at first; older ones when they are scrolled to.
 const TAIL: i64 = 4000;
 /// How long is waited before a conversation that can no longer be followed is followed again.
 const AGAIN: Duration = Duration::from_secs(1);
@@ -47,7 +47,7 @@ impl Driver {
         self.epoch += 1;
         (self.current, self.stream) = (None, None);
         (self.progress, self.is_beginning) = (Progress::default(), false);
-        self.give_back_held("the conversation that it was meant for was left");
+        self.give_back_held("you left the conversation it was meant for");
         self.missed(Away { stream: false, ..self.away });
     }
 
@@ -97,7 +97,7 @@ impl Driver {
                 match error {
                     Some(error) if is_final(&error) => {
                         let what = if self.is_running() {
-                            "the conversation can no longer be followed, and whether its turn runs is not known here"
+                            "the conversation can no longer be followed; its turn may still be running"
                         } else {
                             "the conversation can no longer be followed"
                         };
@@ -125,7 +125,7 @@ impl Driver {
         if let Some(error @ ClientError::Launch(_)) = error
             && !std::mem::replace(&mut self.is_absence_explained, true)
         {
-            let trouble = crate::engine::refused("the engine does not start; it is tried again", error);
+            let trouble = crate::engine::refused("the engine does not start; retrying", error);
             self.ready.push_back(words::refused(&trouble));
         }
     }

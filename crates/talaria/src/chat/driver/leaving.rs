@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use talaria_core::ids::SessionId;
-use talaria_tui::chat::commands::Command;
-use talaria_tui::chat::contract::{News, Wish};
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::{ChatEffect, News};
 
 use tokio::task::JoinHandle;
 
@@ -38,9 +38,9 @@ pub(crate) enum Turn {
     /// None runs.
     #[default]
     Over,
-    /// It goes on.
+    /// It continues.
     GoesOn,
-    /// It goes on when a person has answered.
+    /// It continues when a person has answered.
     Waits,
     /// It was asked to stop, and was not seen to end.
     Stopping,
@@ -50,7 +50,7 @@ pub(crate) enum Turn {
     Unheard,
     /// It waits for a place, and has not begun.
     Queued,
-    /// Whether it goes on is not known: the conversation could no longer be followed, or it was not confirmed that the
+    /// Whether it continues is not known: the conversation could no longer be followed, or it was not confirmed that the
     /// turn was asked to stop.
     Unknown,
 }
@@ -90,12 +90,12 @@ impl Driver {
         };
         for wish in self.held.iter().chain(&self.after_choice) {
             let name = match wish {
-                Wish::Send(_) | Wish::Say(..) | Wish::Run(Command::Steer(_) | Command::Queue(_)) => {
-                    MESSAGE.to_owned()
-                }
-                Wish::Interrupt => STOP.to_owned(),
-                Wish::Shell(_) => "your shell command".to_owned(),
-                Wish::Run(command) => name(command),
+                ChatEffect::Send(_)
+                | ChatEffect::Say(..)
+                | ChatEffect::Run(SlashCommand::Steer(_) | SlashCommand::Queue(_)) => MESSAGE.to_owned(),
+                ChatEffect::Interrupt => STOP.to_owned(),
+                ChatEffect::Shell(_) => "your shell command".to_owned(),
+                ChatEffect::Run(command) => name(command),
                 _ => continue,
             };
             if !unconfirmed.contains(&name) {

@@ -1,6 +1,6 @@
 //! What a person stops: the turn, words on their way to one, a command of their own.
 
-use talaria_tui::chat::contract::{News, Wish};
+use talaria_tui::chat::contract::{ChatEffect, News};
 
 use super::{Driver, Shell};
 use crate::chat::errand::Errand;
@@ -12,7 +12,7 @@ impl Driver {
         let is_about_words = self.has_waiting_words() && !self.is_turn_there();
         self.take_back_words();
         if self.is_beginning {
-            self.held.push_back(Wish::Interrupt);
+            self.held.push_back(ChatEffect::Interrupt);
         } else if !is_about_words {
             // Where nothing is heard of the turn, what comes of this would not be either.
             if !self.is_engine_stopped() {

@@ -11,8 +11,8 @@ use talaria_core::preferences::Preferences;
 use talaria_home::home::TalariaHome;
 use talaria_server::client::launch::LaunchError;
 use talaria_server::client::{Client, ClientError};
-use talaria_tui::chat::commands::Command;
-use talaria_tui::chat::contract::Prompt;
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::PromptDraft;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixListener;
 
@@ -72,8 +72,8 @@ fn conversation() -> SessionInfo {
     .unwrap()
 }
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { text: text.to_owned(), images: Vec::new() }
+fn prompt(text: &str) -> PromptDraft {
+    PromptDraft { text: text.to_owned(), images: Vec::new() }
 }
 
 fn told(driver: &mut Driver) -> Vec<News> {
@@ -91,7 +91,7 @@ async fn what_is_told_as_chosen_is_what_will_be_sent() {
     driver.done(Done::Open(Box::new(conversation())));
     let news = told(&mut driver);
     assert!(news.iter().any(|news| matches!(news, News::Chosen { model: None, effort: None })), "{news:?}");
-    driver.wish(Wish::Run(Command::New));
+    driver.wish(ChatEffect::Run(SlashCommand::New));
     let news = told(&mut driver);
     let is_told = |news: &News| {
         matches!(news, News::Chosen { model: Some(model), effort: Some(effort) }
@@ -115,7 +115,7 @@ async fn what_was_chosen_holds_for_the_next_new_conversation_and_is_not_dropped_
     assert_eq!(driver.chosen, Chosen::default(), "a conversation has its own settings");
     driver.done(Done::Open(Box::new(conversation())));
     assert!(!told(&mut driver).iter().any(|news| matches!(news, News::Reply(_))), "nothing more was dropped");
-    driver.wish(Wish::Run(Command::New));
+    driver.wish(ChatEffect::Run(SlashCommand::New));
     assert_eq!(driver.chosen, Chosen { effort: Some("low".to_owned()), ..chosen });
 }
 
@@ -123,9 +123,9 @@ async fn what_was_chosen_holds_for_the_next_new_conversation_and_is_not_dropped_
 async fn what_was_asked_in_a_conversation_that_was_left_is_told_as_such() {
     for is_left in [false, true] {
         let (mut driver, _home) = driver(Some(conversation())).await;
-        driver.wish(Wish::Run(Command::Usage));
+        driver.wish(ChatEffect::Run(SlashCommand::Usage));
         if is_left {
-            driver.wish(Wish::Run(Command::New));
+            driver.wish(ChatEffect::Run(SlashCommand::New));
         }
         told(&mut driver);
         while !driver.under_way.is_empty() {
@@ -134,7 +134,7 @@ async fn what_was_asked_in_a_conversation_that_was_left_is_told_as_such() {
         }
         let news = told(&mut driver);
         let told = |news: &News| {
-            matches!(news, News::Refused { what, .. } if what.contains("what was spent")
+            matches!(news, News::Refused { what, .. } if what.contains("cannot read the usage")
             && what.contains("in the conversation s-1, which you left") == is_left)
         };
         assert!(news.iter().any(told), "{news:?}");
@@ -150,7 +150,7 @@ async fn a_conversation_that_is_gone_is_given_up_once() {
     driver.arrived(Arrived::Over(Some(gone)));
     let news = told(&mut driver);
     assert!(
-        matches!(&news[..], [News::CaughtUp, News::Lost(what)] if what.contains("whether its turn runs is not known")),
+        matches!(&news[..], [News::CaughtUp, News::Lost(what)] if what.contains("its turn may still be running")),
         "{news:?}"
     );
     assert!(is_running && !driver.is_running() && driver.stream.is_none());
@@ -187,9 +187,9 @@ async fn messages_behind_one_that_was_not_sent_go_back_and_are_not_sent() {
     for is_left in [true, false] {
         let (mut driver, _home) = driver(None).await;
         driver.is_beginning = true;
-        driver.wish(Wish::Send(prompt("second")));
+        driver.wish(ChatEffect::Send(prompt("second")));
         if is_left {
-            driver.wish(Wish::Run(Command::New));
+            driver.wish(ChatEffect::Run(SlashCommand::New));
         } else {
             let news = News::Reply("refused".into());
             driver.done(Done::NotStarted { news, exit: 1, epoch: driver.epoch });
@@ -205,15 +205,15 @@ async fn messages_behind_one_that_was_not_sent_go_back_and_are_not_sent() {
 async fn one_shell_command_runs_at_a_time_and_a_stopped_one_says_nothing_more() {
     let (mut driver, _home) = driver(None).await;
     told(&mut driver);
-    driver.wish(Wish::Shell("sleep 9".to_owned()));
+    driver.wish(ChatEffect::Shell("sleep 9".to_owned()));
     let first = driver.shell.as_ref().unwrap().number;
-    driver.wish(Wish::Shell("second".to_owned()));
+    driver.wish(ChatEffect::Shell("second".to_owned()));
     assert!(matches!(&told(&mut driver)[..], [News::Refused { .. }]));
-    driver.wish(Wish::StopShell);
+    driver.wish(ChatEffect::StopShell);
     assert!(
         matches!(&told(&mut driver)[..], [News::ShellEnded { note: Some(note), .. }] if note == "asked to stop")
     );
-    driver.wish(Wish::Shell("third".to_owned()));
+    driver.wish(ChatEffect::Shell("third".to_owned()));
     let late = News::ShellEnded { exit: Some(0), took_ms: Some(1), note: None };
     driver.done(Done::Shell { number: first, news: late });
     driver.done(Done::Over(first));
@@ -265,11 +265,11 @@ async fn whoever_leaves_a_turn_that_was_asked_to_stop_is_not_told_that_it_goes_o
     assert_eq!(left(vec![running(1), away]).await, Turn::Unheard, "the engine does not say so");
     let (mut driver, _home) = driver(None).await;
     driver.done(running(1));
-    driver.wish(Wish::Interrupt);
+    driver.wish(ChatEffect::Interrupt);
     let left = driver.leave_within(Duration::ZERO).await;
     assert_eq!(
         (left.turn, &left.unconfirmed[..]),
-        (Turn::Unknown, &["the wish to stop the turn".to_owned()][..]),
+        (Turn::Unknown, &["the request to stop the turn".to_owned()][..]),
         "what was not confirmed is not said to have been asked for"
     );
 }
@@ -318,8 +318,8 @@ fn only_what_was_shown_is_found_as_shown() {
 async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
     let (mut driver, _home) = driver(None).await;
     told(&mut driver);
-    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
-    driver.wish(Wish::Run(Command::Stop));
+    driver.wish(ChatEffect::Run(SlashCommand::Steer("faster".to_owned())));
+    driver.wish(ChatEffect::Run(SlashCommand::Stop));
     let news = told(&mut driver);
     assert!(
         matches!(&news[..], [News::Refused { prompt: Some(back), .. }, News::Refused { prompt: None, .. }]
@@ -327,8 +327,8 @@ async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
         "{news:?}"
     );
     assert!(!driver.is_busy(), "nothing was begun");
-    driver.wish(Wish::Send(prompt("go")));
-    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
+    driver.wish(ChatEffect::Send(prompt("go")));
+    driver.wish(ChatEffect::Run(SlashCommand::Steer("faster".to_owned())));
     assert!(told(&mut driver).is_empty(), "a turn is coming");
 }
 
@@ -338,15 +338,15 @@ async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
     let gone = || ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
     driver.arrived(Arrived::Over(Some(gone())));
     told(&mut driver);
-    driver.wish(Wish::Run(Command::Steer("faster".to_owned())));
-    driver.wish(Wish::Run(Command::Stop));
+    driver.wish(ChatEffect::Run(SlashCommand::Steer("faster".to_owned())));
+    driver.wish(ChatEffect::Run(SlashCommand::Stop));
     let news = told(&mut driver);
     assert!(
         matches!(&news[..], [News::Refused { what, prompt: Some(back), .. }, News::Reply(asking)]
             if back.text == "faster" && what.starts_with("it is not known") && asking.text().starts_with("it is not known")),
         "{news:?}"
     );
-    assert_eq!(driver.under_way.names(), ["the wish to stop the turn"], "the engine is asked");
+    assert_eq!(driver.under_way.names(), ["the request to stop the turn"], "the engine is asked");
     assert!(driver.stream.is_some(), "what comes of it is heard");
     driver.arrived(Arrived::Over(Some(gone())));
     driver.done(Done::NotStarted { news: News::Reply("busy".into()), exit: 1, epoch: driver.epoch });
@@ -386,7 +386,7 @@ async fn an_engine_that_failed_to_start_once_does_not_end_following() {
     };
     driver.arrived(Arrived::Over(Some(failed())));
     let news = told(&mut driver);
-    assert!(matches!(&news[..], [News::Away, News::Refused { what, .. }] if what.contains("tried again")));
+    assert!(matches!(&news[..], [News::Away, News::Refused { what, .. }] if what.contains("retrying")));
     assert!(driver.is_running(), "nobody has seen it end");
     assert_eq!(driver.errands.len(), waiting + 1, "it is tried again");
     driver.follow_again(driver.epoch);
@@ -444,12 +444,12 @@ async fn a_wish_to_stop_that_may_have_been_heard_is_not_called_refused() {
     let (mut driver, home) = driver(Some(conversation())).await;
     told(&mut driver);
     let engine = break_at(home.path(), "/interrupt");
-    driver.wish(Wish::Interrupt);
+    driver.wish(ChatEffect::Interrupt);
     let news = settled(&mut driver).await;
     engine.await.unwrap();
     let is_told = |news: &News| {
         matches!(news, News::Refused { what, .. }
-            if what.contains("it is not known whether the engine heard this") && what.contains("talaria status"))
+            if what.contains("the connection dropped; the request may or may not have been applied") && what.contains("talaria status"))
     };
     assert!(news.iter().any(is_told), "{news:?}");
 }
@@ -465,7 +465,7 @@ async fn a_shell_command_whose_connection_breaks_may_have_run() {
     let (mut driver, home) = driver_with(None, &codex, home).await;
     told(&mut driver);
     let engine = break_at(home.path(), "/shell");
-    driver.wish(Wish::Shell("touch made".to_owned()));
+    driver.wish(ChatEffect::Shell("touch made".to_owned()));
     let news = settled(&mut driver).await;
     engine.await.unwrap();
     let is_told = |news: &News| {

@@ -1,7 +1,7 @@
 //! Lines from standard input, read by a thread of its own.
 //!
 //! Each line says how many questions had been put when it came: what was typed before a question is no answer to it. So at a
-//! terminal a line is read as soon as it is typed; from a pipe, when somebody wants one.
+//! terminal a line is read as soon as it is typed; from a pipe, on demand.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::Input;
 
 /// The longest line that is read.
 const LONGEST: u64 = 4 * 1024 * 1024;
-/// So many lines that were typed ahead are read; more stay in the terminal.
+/// At most this many lines that were typed ahead are read; more stay in the terminal.
 const AHEAD: usize = 64;
 
 /// The lines.
@@ -68,7 +68,7 @@ impl Lines {
         Self { wanted, lines, asked, is_waiting: false }
     }
 
-    /// A question is put: only lines from now on can answer it. Gives its number.
+    /// A question is put: only lines from now on can answer it. Returns its number.
     pub(super) fn question_is_put(&self) -> u64 {
         self.asked.fetch_add(1, Ordering::SeqCst) + 1
     }

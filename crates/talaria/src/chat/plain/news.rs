@@ -1,4 +1,4 @@
-//! What the driver tells, as lines.
+//! News from the driver, as lines.
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use talaria_core::api::{Numbered, Offers, RequestInfo, RequestState, TaskLine};
 use talaria_core::event::Event;
 use talaria_guard::redact::redact;
 use talaria_render::{elapsed, plain, plain_line};
-use talaria_tui::chat::commands::{self, Command};
+use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
-use talaria_tui::chat::{Asked, beginning, ended};
+use talaria_tui::chat::{RequestedSettings, beginning, ended};
 
 use super::page::{Past, said};
 use super::said::Said;
@@ -16,7 +16,7 @@ use super::{Input, Plain};
 use crate::chat::desk::shown_path;
 use crate::trouble::{complain, exit};
 
-/// A command that took so many milliseconds is told how long.
+/// The duration is shown for commands that took at least this many milliseconds.
 const LONG: u64 = 1000;
 
 impl<W: Write> Plain<W> {
@@ -58,13 +58,14 @@ impl<W: Write> Plain<W> {
                 self.code = exit::FAILED;
                 self.note(&what)
             }
-            News::Away => self.note("the engine is away; waiting for it to come back"),
+            News::Away => self.note("the engine does not respond; reconnecting"),
             News::Stopped => {
-                let turn =
-                    if self.driver.is_running() { "whether the turn goes on is not known; " } else { "" };
-                self.note(&format!("the engine was stopped; {turn}what you send or ask next starts it again"))
+                let turn = if self.driver.is_running() { "the turn may still be running; " } else { "" };
+                self.note(&format!(
+                    "the engine was stopped; {turn}your next message or command starts it again"
+                ))
             }
-            News::Back => self.note("the engine is back"),
+            News::Back => self.note("reconnected to the engine"),
             News::Waiting { requests, .. } => {
                 self.count_waiting(&requests)?;
                 self.waiting = requests;
@@ -103,7 +104,8 @@ impl<W: Write> Plain<W> {
                 self.note(&format!("missing: {what}\n{remedy}"))
             }
             News::Chosen { model, effort } => {
-                self.begins_with = Asked { model, effort, ..std::mem::take(&mut self.begins_with) };
+                self.begins_with =
+                    RequestedSettings { model, effort, ..std::mem::take(&mut self.begins_with) };
                 Ok(())
             }
             News::Pick { title, rows } => self.page.say(&choices(&title, &rows)),
@@ -190,7 +192,7 @@ impl<W: Write> Plain<W> {
 }
 
 /// What a conversation here begins with, a line each.
-fn begins_with(asked: Asked, offers: &Offers) -> String {
+fn begins_with(asked: RequestedSettings, offers: &Offers) -> String {
     let pairs = beginning(asked, offers).into_iter();
     pairs.map(|(name, value)| format!("{name}: {}\n", plain_line(&value))).collect()
 }
@@ -211,15 +213,15 @@ fn shell_ended(exit: Option<i32>, took_ms: Option<u64>, note: Option<&str>) -> S
 }
 
 /// A list to choose from, each row with what is to be typed.
-fn choices(title: &str, rows: &[(String, Command)]) -> String {
+fn choices(title: &str, rows: &[(String, SlashCommand)]) -> String {
     let mut out = format!("{title}:\n");
     for (row, command) in rows {
         out += &format!("  {row}\n");
         let argument = match command {
-            Command::Resume(Some(word))
-            | Command::Model(Some(word))
-            | Command::Reasoning(Some(word))
-            | Command::Theme(Some(word)) => Some(word),
+            SlashCommand::Resume(Some(word))
+            | SlashCommand::Model(Some(word))
+            | SlashCommand::Reasoning(Some(word))
+            | SlashCommand::Theme(Some(word)) => Some(word),
             _ => None,
         };
         if let (Some(word), Some(definition)) = (argument, commands::definition(command)) {
@@ -237,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_choice_says_what_is_to_be_typed() {
-        let rows = [("gpt-5.5 (usual)".to_owned(), Command::Model(Some("gpt-5.5".to_owned())))];
+        let rows = [("gpt-5.5 (usual)".to_owned(), SlashCommand::Model(Some("gpt-5.5".to_owned())))];
         assert_eq!(choices("Model", &rows), "Model:\n  gpt-5.5 (usual)\n    /model gpt-5.5\n");
     }
 
@@ -261,13 +263,14 @@ mod tests {
         expect![[r#"
             runtime: Codex 0.166.0
             model: gpt␛, effort high
-            permissions: Codex's defaults; it tells them when the first turn begins
+            permissions: Codex's defaults; shown when the first turn starts
         "#]]
-        .assert_eq(&begins_with(Asked::default(), &offers));
-        let asked = Asked { sandbox: Some("read-only".to_owned()), ..Asked::default() };
+        .assert_eq(&begins_with(RequestedSettings::default(), &offers));
+        let asked =
+            RequestedSettings { sandbox: Some("read-only".to_owned()), ..RequestedSettings::default() };
         let told = begins_with(asked, &Offers { approval: Some("on-request".to_owned()), ..offers });
         assert!(
-            told.ends_with("permissions: sandbox read-only (asked for), approvals on-request\n"),
+            told.ends_with("permissions: sandbox read-only (requested), approvals on-request\n"),
             "{told}"
         );
     }

@@ -12,7 +12,7 @@ use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Started};
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Author, ItemBody};
-use talaria_render::{HELD_NOTICE, Look, Renderer, StyledText, Terminal, plain, writer};
+use talaria_render::{HELD_NOTICE, Look, Renderer, StyledText, TerminalRenderer, plain, writer};
 
 use super::paper::{Paper, Row};
 
@@ -24,7 +24,7 @@ pub(super) struct Page<W: Write> {
     look: Look,
     turn: i64,
     paper: Paper<W>,
-    renderer: Terminal<Paper<W>>,
+    renderer: TerminalRenderer<Paper<W>>,
     /// What is put again when something was written behind the prompt.
     prompt: Option<String>,
     /// What was told to be in force.
@@ -41,7 +41,7 @@ impl<W: Write> Page<W> {
     /// An empty page; nothing on it is drawn again.
     pub(super) fn new(out: W, look: Look) -> Self {
         let (look, paper) = (Look { live: false, ..look }, Paper::new(out));
-        let renderer = Terminal::new(paper.clone(), look);
+        let renderer = TerminalRenderer::new(paper.clone(), look);
         let (prompt, started, began, past, notice_due) = (None, None, None, None, None);
         Self { look, turn: 0, paper, renderer, prompt, started, began, past, notice_due }
     }
@@ -54,7 +54,7 @@ impl<W: Write> Page<W> {
     /// Another conversation. An old one follows up to `caught_up`.
     pub(super) fn opening(&mut self, past: Past) {
         (self.turn, self.began, self.started) = (0, None, None);
-        self.renderer = Terminal::new(self.paper.clone(), self.look);
+        self.renderer = TerminalRenderer::new(self.paper.clone(), self.look);
         self.past = (past == Past::Follows).then(Vec::new);
     }
 
@@ -101,7 +101,7 @@ impl<W: Write> Page<W> {
             if self.turn > 0 {
                 self.paper.write_all(b"\n")?;
             }
-            (self.turn, self.renderer) = (turn, Terminal::new(self.paper.clone(), self.look));
+            (self.turn, self.renderer) = (turn, TerminalRenderer::new(self.paper.clone(), self.look));
             if let Some(started) = &self.started {
                 self.renderer.know(started);
             }
@@ -212,7 +212,7 @@ impl<W: Write> Page<W> {
         self.renderer.prompt_read();
     }
 
-    /// The program goes on after it was stopped: others have written meanwhile.
+    /// The program continues after it was suspended: others have written meanwhile.
     pub(super) fn woken(&self) {
         self.paper.row_ended();
     }
@@ -235,7 +235,7 @@ impl<W: Write> Page<W> {
     }
 }
 
-/// What a person said, if the event tells that.
+/// The message of a person, if the event has one.
 pub(super) fn said(event: &Event) -> Option<&str> {
     match event {
         Event::ItemCompleted { item } => match &item.body {
@@ -246,7 +246,7 @@ pub(super) fn said(event: &Event) -> Option<&str> {
     }
 }
 
-/// The step that began, if the event tells that. Messages and thoughts come in pieces, and are no steps.
+/// The step that began, if the event has one. Messages and thoughts come in pieces, and are no steps.
 fn begun(event: &Event) -> Option<&ItemId> {
     match event {
         Event::ItemStarted { item } => {
@@ -260,7 +260,7 @@ fn begun(event: &Event) -> Option<&ItemId> {
     }
 }
 
-/// The step that ended, if the event tells that.
+/// The step that ended, if the event has one.
 fn ended(event: &Event) -> Option<&ItemId> {
     match event {
         Event::ItemCompleted { item } => Some(&item.id),

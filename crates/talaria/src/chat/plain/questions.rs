@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Decision, Typed};
-use talaria_render::dialog::{Dialog, Next};
-use talaria_tui::chat::contract::Wish;
+use talaria_render::dialog::{Dialog, DialogResult};
+use talaria_tui::chat::contract::ChatEffect;
 
 use crate::requests::build;
 use crate::trouble::Trouble;
@@ -34,7 +34,7 @@ pub(super) enum Taken {
     /// The person is asked again, or the next thing.
     Ask,
     /// The answer goes to the engine.
-    Wish(Wish),
+    Wish(ChatEffect),
 }
 
 impl Questions {
@@ -89,8 +89,8 @@ impl Questions {
     pub(super) fn take(&mut self, line: &str) -> Taken {
         let Some(question) = self.open.front_mut() else { return Taken::Ask };
         match question.dialog.take(line) {
-            Next::Ask => Taken::Ask,
-            Next::Answer(answer) => Taken::Wish(question.wish(answer)),
+            DialogResult::Ask => Taken::Ask,
+            DialogResult::Answer(answer) => Taken::Wish(question.wish(answer)),
         }
     }
 
@@ -108,7 +108,7 @@ impl Questions {
         id: Option<&str>,
         decision: Decision,
         reason: Option<&str>,
-    ) -> Option<Result<Wish, Trouble>> {
+    ) -> Option<Result<ChatEffect, Trouble>> {
         let is_named =
             |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
         let mut named = self.open.iter_mut().filter(is_named);
@@ -129,9 +129,9 @@ impl Questions {
 }
 
 impl Question {
-    fn wish(&mut self, answer: Answer) -> Wish {
+    fn wish(&mut self, answer: Answer) -> ChatEffect {
         self.is_answered = true;
-        Wish::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() }
+        ChatEffect::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() }
     }
 }
 
@@ -156,7 +156,9 @@ mod tests {
         assert!(matches!(questions.take("perhaps"), Taken::Ask) && questions.step() == step);
         assert!(matches!(questions.take("r"), Taken::Ask) && questions.step() != step, "a reason is wanted");
         assert!(matches!(questions.take(""), Taken::Ask));
-        let Taken::Wish(Wish::Answer { ticket, answer, digest }) = questions.take("n") else { panic!() };
+        let Taken::Wish(ChatEffect::Answer { ticket, answer, digest }) = questions.take("n") else {
+            panic!()
+        };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
         assert_eq!(answer.decision, Decision::Decline);
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
@@ -177,7 +179,7 @@ mod tests {
         questions.event(&opened("req-1"));
         questions.event(&opened("req-2"));
         assert!(questions.decide(Some("req-9"), no, None).is_none());
-        let Some(Ok(Wish::Answer { ticket, digest, .. })) = questions.decide(None, no, None) else {
+        let Some(Ok(ChatEffect::Answer { ticket, digest, .. })) = questions.decide(None, no, None) else {
             panic!()
         };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));

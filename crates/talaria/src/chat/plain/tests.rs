@@ -85,7 +85,7 @@ fn a_pipe_waits_when_enough_of_it_is_held() {
 
 #[tokio::test]
 async fn a_question_of_a_conversation_that_is_left_is_not_said_to_be_closed() {
-    let thrown_away = "; Enter throws away what you typed\n";
+    let thrown_away = "; Enter discards your draft answer\n";
     let mut sitting = Sitting::begin().await;
     sitting.event(opened("req-1"));
     assert!(sitting.reads().contains("[y] yes"), "it is put");
@@ -104,8 +104,8 @@ async fn a_question_of_a_conversation_that_is_left_is_not_said_to_be_closed() {
 
 #[tokio::test]
 async fn nothing_is_said_to_wait_for_nobody_while_an_answer_is_not_confirmed() {
-    let nothing = "nothing waits for an answer here; /requests shows what waits elsewhere\n";
-    let unconfirmed = "not decided: your answer before it is not confirmed yet; wait for the next question\n";
+    let nothing = "no request is open here; /requests lists those elsewhere\n";
+    let unconfirmed = "not decided: your previous answer is not confirmed yet; wait for the next question\n";
     for has_second in [false, true] {
         let mut sitting = Sitting::begin().await;
         sitting.types("/approve");

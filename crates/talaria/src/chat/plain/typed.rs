@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 
 use talaria_core::request::Decision;
-use talaria_tui::chat::commands::{self, Command, Entry};
-use talaria_tui::chat::contract::Wish;
+use talaria_tui::chat::commands::{self, Entry, SlashCommand};
+use talaria_tui::chat::contract::ChatEffect;
 
 use super::lines::{Line, Text};
 use super::questions::Taken;
@@ -14,7 +14,7 @@ use crate::chat::words;
 use crate::echo;
 use crate::trouble::{complain, exit};
 
-/// A question that is closed while somebody types.
+/// A question that is closed while a person types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Abandoned {
     number: u64,
@@ -52,8 +52,8 @@ impl<W: Write> Plain<W> {
                 // At a terminal the end of input means that the person leaves.
                 return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
             }
-            Text::TooLong => return self.refuse_line("the line is too long, and was not taken"),
-            Text::Garbled => return self.refuse_line("the line is not valid UTF-8, and was not taken"),
+            Text::TooLong => return self.refuse_line("the line is too long and was not read"),
+            Text::Garbled => return self.refuse_line("the line is not valid UTF-8 and was not read"),
         };
         if self.is_answer(&text, line.asked) {
             return self.answer(&text).map(|()| Flow::GoOn);
@@ -67,11 +67,11 @@ impl<W: Write> Plain<W> {
                 self.code = exit::USAGE;
                 self.page.say(&talaria_render::plain(&mistake.to_string()))?;
             }
-            Ok(Entry::Command(Command::Quit)) => return Ok(Flow::Leave),
-            Ok(Entry::Command(Command::Approve { request, decision })) => {
+            Ok(Entry::Command(SlashCommand::Quit)) => return Ok(Flow::Leave),
+            Ok(Entry::Command(SlashCommand::Approve { request, decision })) => {
                 self.decide(request, decision, None, line.asked)?;
             }
-            Ok(Entry::Command(Command::Deny { request, reason })) => {
+            Ok(Entry::Command(SlashCommand::Deny { request, reason })) => {
                 self.decide(request, Decision::Decline, reason, line.asked)?;
             }
             Ok(entry) => self.enter(entry, &text),
@@ -86,7 +86,7 @@ impl<W: Write> Plain<W> {
         match self.input {
             Input::Terminal => self.page.say(&format!("{why}\n"))?,
             Input::Pipe => {
-                complain(&format!("{why}; nothing after it was read\n"));
+                complain(&format!("{why}; the rest of the input was not read\n"));
                 self.is_input_over = true;
             }
         }
@@ -113,11 +113,11 @@ impl<W: Write> Plain<W> {
         if request.is_none() && !is_seen {
             self.code = exit::USAGE;
             let words = match self.questions.first() {
-                Some(_) => "the question came after that was typed: read it first\n",
+                Some(_) => "the question appeared after you typed this: read it first\n",
                 None if self.questions.is_answering() => {
-                    "not decided: your answer before it is not confirmed yet; wait for the next question\n"
+                    "not decided: your previous answer is not confirmed yet; wait for the next question\n"
                 }
-                None => "nothing waits for an answer here; /requests shows what waits elsewhere\n",
+                None => "no request is open here; /requests lists those elsewhere\n",
             };
             return self.page.say(words);
         }
@@ -129,9 +129,9 @@ impl<W: Write> Plain<W> {
                 self.page.say(&words::of(&trouble))?;
             }
             // It is one of another conversation: the driver shows it before it accepts a yes.
-            None => self.driver.wish(Wish::Run(match decision {
-                Decision::Decline => Command::Deny { request, reason },
-                decision => Command::Approve { request, decision },
+            None => self.driver.wish(ChatEffect::Run(match decision {
+                Decision::Decline => SlashCommand::Deny { request, reason },
+                decision => SlashCommand::Approve { request, decision },
             })),
         }
         Ok(())
@@ -146,7 +146,7 @@ impl<W: Write> Plain<W> {
         }
         let is_empty = matches!(&line.text, Text::Line(text) if text.trim().is_empty());
         if abandoned.is_secret || !is_empty {
-            self.page.say("what you typed for it was thrown away\n")?;
+            self.page.say("your draft answer was discarded\n")?;
         }
         Ok(Flow::GoOn)
     }
@@ -162,7 +162,7 @@ impl<W: Write> Plain<W> {
         };
         // What is hidden stays hidden until the end of the line.
         self.abandoned = Some(Abandoned { number, is_secret });
-        self.page.say(&format!("{why}; Enter throws away what you typed\n"))
+        self.page.say(&format!("{why}; Enter discards your draft answer\n"))
     }
 
     fn answer(&mut self, line: &str) -> io::Result<()> {
@@ -171,7 +171,7 @@ impl<W: Write> Plain<W> {
         let step = self.questions.step();
         match self.questions.take(line) {
             Taken::Ask if step.is_some() && self.questions.step() == step && !line.trim().is_empty() => {
-                self.page.say("that is none of the answers; nothing was decided\n")
+                self.page.say("that is not one of the answers; nothing was decided\n")
             }
             Taken::Ask => Ok(()),
             Taken::Wish(wish) => {

@@ -11,7 +11,7 @@ pub(super) fn wish() {
     let _ = kill_current_process_group(Signal::TSTP);
 }
 
-/// Stops this program; this returns when it goes on.
+/// Suspends this program; returns when it continues.
 pub(super) fn stop() {
     let _ = kill_process(getpid(), Signal::STOP);
 }

@@ -1,4 +1,4 @@
-//! The terminal as the chat needs it, and as it was before: whoever leaves, by whatever door, restores it first.
+//! The terminal as the chat needs it, and as it was before: every way to leave restores it first.
 //!
 //! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it. A panic
 //! of whatever part gives the terminal back, so nothing is drawn after it. What ends the program without a word is the
@@ -24,14 +24,14 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Did some part of the program panic?
 static LOST: AtomicBool = AtomicBool::new(false);
-/// Wakes whoever waits for that.
+/// Wakes the task that waits for that.
 static LOSS: Notify = Notify::const_new();
 
 /// The terminal is ours for as long as this lives.
 pub(super) struct Guard(());
 
 impl Guard {
-    /// Takes the terminal over. A panic gives it back before it is told.
+    /// Takes the terminal over. A panic restores it before the panic is reported.
     pub(super) fn take() -> io::Result<Self> {
         let told = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
@@ -58,14 +58,14 @@ impl Guard {
         }
     }
 
-    /// Gives the terminal back while `away` runs, and takes it again.
+    /// Restores the terminal while `away` runs, and takes it again.
     pub(super) fn lend(&self, away: impl FnOnce()) -> io::Result<()> {
         restore();
         away();
         take()
     }
 
-    /// Takes the terminal again after somebody else may have changed it.
+    /// Takes the terminal again after another program may have changed it.
     pub(super) fn retake(&self) -> io::Result<()> {
         restore();
         take()
@@ -90,12 +90,12 @@ fn take() -> io::Result<()> {
     out.flush()
 }
 
-/// Gives the terminal back, if it was taken.
+/// Restores the terminal, if it was taken.
 fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
-    // A terminal that is gone needs nothing. Not through the lock of standard output: whoever panicked may hold it.
+    // A terminal that is gone needs nothing. Not through the lock of standard output: the thread that panicked may hold it.
     let mut text = Vec::new();
     keeper::put_back(&mut text);
     let _ = rustix::io::write(stdout(), &text);
@@ -103,7 +103,7 @@ fn restore() {
     keeper::given();
 }
 
-/// Gives the terminal back, and waits for that no longer than this. If nobody reads what is written, at least lines are edited
+/// Restores the terminal, and waits for that no longer than this. If the output has no reader, at least lines are edited
 /// again; the words for the terminal are left to the keeper.
 pub(crate) fn restore_within(limit: Duration) {
     keeper::within(limit, restore);

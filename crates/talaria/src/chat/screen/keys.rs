@@ -1,13 +1,13 @@
 //! What the terminal says as what a person did. Pure.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use talaria_tui::chat::contract::{Code, Input, Key};
+use talaria_tui::chat::contract::{ChatInput, Code, KeyPress};
 
 /// What came from the terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Came {
     /// The chat is to know it.
-    Input(Input),
+    Input(ChatInput),
     /// The program is to be stopped for a while.
     Suspend,
     /// The window has another size.
@@ -20,7 +20,7 @@ pub(super) enum Came {
 pub(super) fn read(event: Event) -> Came {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => read_key(key),
-        Event::Paste(text) => Came::Input(Input::Paste(text)),
+        Event::Paste(text) => Came::Input(ChatInput::Paste(text)),
         Event::Resize(..) => Came::Resized,
         _ => Came::Nothing,
     }
@@ -51,7 +51,7 @@ fn read_key(key: KeyEvent) -> Came {
     if ctrl && matches!(code, Code::Char('z' | 'Z')) {
         return Came::Suspend;
     }
-    Came::Input(Input::Key(Key { code, ctrl, alt, shift }))
+    Came::Input(ChatInput::Key(KeyPress { code, ctrl, alt, shift }))
 }
 
 #[cfg(test)]
@@ -61,11 +61,11 @@ mod tests {
     #[test]
     fn keys_keep_what_was_held_and_ctrl_z_is_the_terminals() {
         let read_key = |code, held| read(Event::Key(KeyEvent::new(code, held)));
-        let key = Key { code: Code::Enter, ctrl: false, alt: true, shift: false };
-        assert_eq!(read_key(KeyCode::Enter, KeyModifiers::ALT), Came::Input(Input::Key(key)));
+        let key = KeyPress { code: Code::Enter, ctrl: false, alt: true, shift: false };
+        assert_eq!(read_key(KeyCode::Enter, KeyModifiers::ALT), Came::Input(ChatInput::Key(key)));
         assert_eq!(read_key(KeyCode::Char('z'), KeyModifiers::CONTROL), Came::Suspend);
         assert_eq!(read_key(KeyCode::CapsLock, KeyModifiers::NONE), Came::Nothing);
-        assert_eq!(read(Event::Paste("a\nb".to_owned())), Came::Input(Input::Paste("a\nb".to_owned())));
+        assert_eq!(read(Event::Paste("a\nb".to_owned())), Came::Input(ChatInput::Paste("a\nb".to_owned())));
         let mut released = KeyEvent::new(KeyCode::Char('a'), KeyModifiers::NONE);
         released.kind = KeyEventKind::Release;
         assert_eq!(read(Event::Key(released)), Came::Nothing);

@@ -74,13 +74,13 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
         settings
           model.effort = "high"
           2 already here
-          yours stays: model.default (there: model)
-          not taken over: approvals.mode: too much ␛[2J
-          not taken over: command_allowlist: too much [here: approvals.allow]
+          yours is kept: model.default (there: model)
+          not imported: approvals.mode: too much ␛[2J
+          not imported: command_allowlist: too much [here: approvals.allow]
           without a counterpart here: agent (1), tts (2)
             nearest to agent.gateway_timeout is codex.turn_timeout
           for a later version: memory (1)
-          and 3 more are not taken over
+          and 3 more are not imported
 
         memories
           1 file to /home/ada/.talaria/memories
@@ -91,11 +91,11 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
           and 7 more are not copied
 
         conversations
-          3 new; 40 messages came
-          1 went on since the last import
-          2 empty, and not taken over
-          5 messages not taken over: prompts of Hermes itself, or longer than 16 MiB
-          this Hermes is newer than Talaria knows (its database is version 99); look whether all is there
+          3 new; 40 new messages
+          1 continued since the last import
+          2 empty, and not imported
+          5 messages not imported: prompts of Hermes itself, or longer than 16 MiB
+          this Hermes is newer than Talaria knows (its database is version 99); check whether everything is there
 
         set these variables where you start Talaria
           TOKEN: for mcp_servers.a.env.TOKEN; Hermes has it in .env
@@ -112,7 +112,7 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
         next
           memories and skills are kept, but this version does not use them yet
           read the conversations: talaria sessions list, talaria sessions search WORDS
-          take this import back: talaria import hermes --undo
+          undo this import: talaria import hermes --undo
     "#]].assert_eq(&report().text());
 }
 
@@ -120,8 +120,11 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
 fn a_preview_says_that_nothing_was_changed() {
     let preview = Report { dry_run: true, named: " --home /x".to_owned(), ..report() };
     let text = preview.text();
-    assert!(text.starts_with("nothing was changed; this would come from /home/ada/.hermes\n"), "{text}");
-    assert!(text.ends_with("  do it: talaria import hermes --home /x\n"), "{text}");
+    assert!(
+        text.starts_with("nothing was changed; this would be imported from /home/ada/.hermes\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("  import it: talaria import hermes --home /x\n"), "{text}");
     assert!(!text.contains("--undo"), "{text}");
 }
 
@@ -131,12 +134,12 @@ fn a_database_that_cannot_be_read_is_told_beside_the_rest() {
     let damaged = || Some(Trouble { cause: "it is damaged".to_owned(), hint: Some("mend it".to_owned()) });
     report.told(ReadSessions { sessions: ImportedSessions::default(), not_read: damaged() });
     let text = report.text();
-    assert!(text.contains("conversations\n  not taken over: it is damaged\n  hint: mend it\n"), "{text}");
+    assert!(text.contains("conversations\n  not imported: it is damaged\n  hint: mend it\n"), "{text}");
     assert!(report.brought_sessions(), "some may have come before");
     let came = ImportedSessions { seen: 2, new: 2, messages: 5, ..ImportedSessions::default() };
     report.told(ReadSessions { sessions: came, not_read: damaged() });
     let text = report.text();
-    let both = "conversations\n  the rest was not taken over: it is damaged\n  hint: mend it\n  2 new; 5 messages came\n";
+    let both = "conversations\n  the rest was not imported: it is damaged\n  hint: mend it\n  2 new; 5 new messages\n";
     assert!(text.contains(both), "{text}");
 }
 
@@ -171,10 +174,10 @@ fn what_was_taken_back_is_told_with_what_stays() {
           1 setting
           2 files
           3 conversations
-          what was new in 1 conversation
-          stays, because you changed it: model.effort
-          stays: memories/MEMORY.md: it was changed since
-          stays, because it was used since: 0199
+          the new messages of 1 conversation
+          kept, because you changed it: model.effort
+          kept: memories/MEMORY.md: it was changed since
+          kept, because it was used since: 0199
     "#]]
     .assert_eq(&report.text());
 }

@@ -16,10 +16,10 @@ async fn the_model_is_changed_from_the_next_turn_and_codex_confirms_it() {
     send(&mut terminal, "Hello").await;
     ended(&mut terminal, "First.").await;
     send(&mut terminal, "/model").await;
-    terminal.wait_shown("Esc leaves").await;
+    terminal.wait_shown("Esc closes").await;
     stage.shows("models", &mut terminal).await;
     terminal.key(Key::Esc).await;
-    terminal.wait_hidden("Esc leaves").await;
+    terminal.wait_hidden("Esc closes").await;
     send(&mut terminal, "/model gpt-5.4").await;
     send(&mut terminal, "Again").await;
     terminal.wait_shown("Second.").await;
@@ -69,7 +69,7 @@ async fn conversations_are_listed_resumed_and_exported() {
     assert!(exported.contains("About pears.") && !exported.contains("About apples."), "{exported}");
     stage.scene.model.push(Reply::say("More about apples."));
     send(&mut terminal, "/resume").await;
-    terminal.wait_shown("Esc leaves").await;
+    terminal.wait_shown("Esc closes").await;
     terminal.type_keys("apples").await;
     terminal.wait_shown("1/1").await;
     terminal.key(Key::Enter).await;
@@ -100,8 +100,8 @@ async fn what_can_be_typed_and_what_runs_is_told() {
     stage.shows("help", &mut terminal).await;
     let effects = [
         ("/codex-runtime", "codex_app_server, because"),
-        ("/status", "Nothing waits for an answer."),
-        ("/usage", "nothing was spent here yet"),
+        ("/status", "No open requests."),
+        ("/usage", "no tokens were used here yet"),
         ("/tasks", "no tasks"),
     ];
     for (typed, seen) in effects {

@@ -111,7 +111,7 @@ async fn two_chats_on_one_session_see_the_same_and_one_answer_wins() {
     // Before the key it was answered elsewhere, after it the answer came too late.
     let is_told = |screen: &Screen| {
         screen.contains("the request was answered elsewhere: accepted")
-            || screen.contains("your answer was not taken")
+            || screen.contains("your answer was not accepted")
     };
     second.wait_until("who lost is told", is_told).await;
     second.key(Key::Ctrl('u')).await;
@@ -135,7 +135,7 @@ async fn whoever_leaves_is_told_what_the_turn_does_and_never_that_a_stopped_one_
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
     // It may have ended before the second Ctrl-C.
     let told = terminal.transcript();
-    assert!(told.contains("come back with: ") && !told.contains("the turn goes on"), "{told}");
+    assert!(told.contains("return with: ") && !told.contains("the turn continues"), "{told}");
     gate.open();
 
     stage.scene.model.push(Reply::new().command("touch never"));
@@ -145,6 +145,6 @@ async fn whoever_leaves_is_told_what_the_turn_does_and_never_that_a_stopped_one_
     terminal.key(Key::Ctrl('d')).await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
     let told = terminal.transcript();
-    assert!(told.contains("the turn waits for your answer; come back with: "), "{told}");
+    assert!(told.contains("the turn waits for your answer; return with: "), "{told}");
     stage.close().await;
 }

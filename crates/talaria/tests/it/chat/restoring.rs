@@ -116,7 +116,7 @@ async fn the_keeper_of_the_terminal_is_nothing_to_type() {
     let stage = Stage::usual().await;
     let mut terminal = Terminal::spawn(stage.command(&["keep-terminal"]));
     assert_eq!(terminal.exit_code().await, Some(2));
-    assert!(terminal.screen().contains("only Talaria itself starts this"), "{}", terminal.screen());
+    assert!(terminal.screen().contains("only Talaria itself runs this command"), "{}", terminal.screen());
     stage.close().await;
 }
 

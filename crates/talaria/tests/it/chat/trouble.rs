@@ -13,7 +13,7 @@ async fn without_a_login_the_first_screen_says_what_to_do() {
     let stage = Stage::in_scene(Scene::without_login(&Codex::v0_166()).await);
     // Wide, because it names the very program, wherever that is.
     let mut terminal = stage.start(24, 240, &[]);
-    terminal.wait_shown("nobody is logged in").await;
+    terminal.wait_shown("not logged in").await;
     terminal.wait_shown(READY).await;
     stage.shows("no-login", &mut terminal).await;
     quit(terminal).await;
@@ -54,7 +54,7 @@ async fn an_engine_that_a_person_stopped_stays_down_until_something_is_sent() {
         // On the first screen whoever looks around finds out, later the end of the stream tells.
         stage.scene.run(&["stop"]).await.exits(0);
         terminal.wait_shown("engine stopped").await;
-        let screen = terminal.wait_shown("what you send or ask next starts it again").await;
+        let screen = terminal.wait_shown("your next message or command starts it again").await;
         assert!(screen.contains("engine was stopped"), "{}", screen.text());
         assert_eq!(stage.scene.engine_pid().await, None);
         send(&mut terminal, "Are you there?").await;

@@ -46,7 +46,7 @@ async fn a_slash_offers_commands_with_a_line_of_help() {
     terminal.wait_until("the others gone", |screen| !screen.contains("/export")).await;
     terminal.key(Key::Esc).await;
     // Esc and a key that follows at once are Alt and that key.
-    terminal.wait_hidden("shorten what").await;
+    terminal.wait_hidden("shorten the").await;
     terminal.key(Key::Ctrl('u')).await;
     quit(terminal).await;
     stage.close().await;

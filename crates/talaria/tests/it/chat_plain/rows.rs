@@ -27,7 +27,7 @@ async fn the_first_lines_say_what_begins_and_ask_once(codex: Codex) {
     let names = lines.iter().filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
     assert_eq!(names.collect::<Vec<_>>()[..3], ["runtime", "model", "permissions"], "{told}");
     assert!(told.contains(", effort high"), "{told}");
-    assert!(told.contains("permissions: sandbox read-only (asked for), approvals "), "{told}");
+    assert!(told.contains("permissions: sandbox read-only (requested), approvals "), "{told}");
     assert_eq!(told.matches("\n> ").count(), 1, "{told}");
     terminal.ctrl_d().await;
     terminal.exit_code().await;
@@ -40,14 +40,14 @@ async fn what_comes_while_a_question_stands_begins_a_row_and_the_question_is_put
     let mut terminal = scene.terminal(&[&ASKING[..], &["--plain"]].concat());
     terminal.wait_for("> ").await;
     terminal.type_keys("do it\n").await;
-    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.wait_for("[x] no, stop the turn: ").await;
     terminal.type_keys("no").await;
     scene.model.push(Reply::new().command("touch elsewhere"));
     scene.run_with_input(&ASKING, b"do it\n").await.exits(4);
-    terminal.wait_for("\n1 request waits for you elsewhere: /requests\nstill asked: ").await;
+    terminal.wait_for("\n1 request waits for you elsewhere: /requests\nstill open: ").await;
     terminal.wait_for("touch made").await;
     terminal.wait_for("\n[y] yes, once").await;
-    terminal.wait_for("[x] no, and stop the turn: ").await;
+    terminal.wait_for("[x] no, stop the turn: ").await;
     scene.model.push(Reply::say("Left alone."));
     // The line goes on where it stopped.
     terminal.type_keys("\n").await;
@@ -106,7 +106,7 @@ async fn a_command_and_the_end_begin_rows_of_their_own(codex: Codex) {
     terminal.wait_for("^C\n").await;
     terminal.wait_for("\ninterrupted by you\n> ").await;
     terminal.ctrl_d().await;
-    terminal.wait_for("\ncome back with: talaria --resume ").await;
+    terminal.wait_for("\nreturn with: talaria --resume ").await;
     terminal.exit_code().await;
     gate.open();
     scene.close().await;
@@ -136,7 +136,7 @@ async fn without_input_an_old_conversation_is_shown_and_it_is_said_why_it_ends(c
     let scene = Scene::real(&codex).await;
     let ended = scene.run(&[]).await.exits(0);
     assert!(ended.stdout.is_empty(), "{ended}");
-    let ended = ended.complains(&["there was no input, so nothing was said"]);
+    let ended = ended.complains(&["there was no input, so nothing was sent"]);
     assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
     scene.model.push(Reply::say("The first answer."));
     scene.model.push(Reply::failed("server_error", "it broke"));

@@ -12,7 +12,7 @@ use talaria_testkit::{AppServer, Key, Terminal, until};
 use crate::scene::Scene;
 
 /// What stands before the place where a secret is typed.
-const UNSEEN: &str = "your answer, which is not shown (an empty line goes back): ";
+const UNSEEN: &str = "your answer, not shown (empty line: back): ";
 
 /// A Codex that asks for a secret.
 async fn asking() -> Scene {

@@ -23,7 +23,7 @@ both_versions!(
 );
 
 /// Where a person chooses.
-const CHOICES: &str = "[x] no, and stop the turn: ";
+const CHOICES: &str = "[x] no, stop the turn: ";
 
 /// A call of a tool of the server `own`, as the model names it.
 fn tool(codex: &Codex, arguments: &Value) -> Reply {
@@ -69,7 +69,7 @@ async fn the_result_is_accepted_and_a_turn_calls_the_servers_tool_and_undo_gives
         (CHOICES, "y\n"),
         ("? The MCP server own asks you to fill in a form", ""),
         (CHOICES, "y\n"),
-        ("(an empty line goes back): ", "Ann\n"),
+        ("(empty line: back): ", "Ann\n"),
         ("all done", ""),
     ] {
         terminal.wait_for(text).await;

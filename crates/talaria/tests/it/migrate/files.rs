@@ -15,7 +15,7 @@ async fn without_a_terminal_and_without_yes_the_diff_is_shown_and_nothing_change
     let looked = scene.run(&["migrate", "--dry-run"]).await.exits(0);
     let shown = ["+[mcp_servers.one]\n", "to write  server one\n", "config.toml: nothing was changed"];
     looked.prints(&shown);
-    scene.run(&["migrate"]).await.exits(2).prints(&shown).prints(&["say it again with --yes"]);
+    scene.run(&["migrate"]).await.exits(2).prints(&shown).prints(&["run it again with --yes"]);
     let ended = scene.run(&["migrate", "--json"]).await.exits(2);
     let last = ended.json().pop().unwrap();
     assert_eq!((last["outcome"].as_str(), last["exit"].as_i64()), (Some("not_confirmed"), Some(2)));

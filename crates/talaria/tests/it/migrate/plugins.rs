@@ -125,14 +125,14 @@ async fn a_server_with_a_mistake_stays_as_it_was_written_before() {
     let config = fs::read_to_string(scene.home().join("config.toml")).unwrap();
     scene.configure(&config.replace("command = \"one\"", "comand = \"one\""));
     let ended = scene.run(&["migrate", "--yes"]).await.exits(1);
-    ended.prints(&["error     server one: ", "; what Talaria wrote earlier stays\n", "nothing to change"]);
+    ended.prints(&["error     server one: ", "; its earlier entry is kept\n", "nothing to change"]);
     scene.configure(
         &config
             .replace("[mcp_servers.one]\ncommand = \"one\"\n", "")
             .replace("[codex]", "mcp_servers = 3\n[codex]"),
     );
     let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
-    ended.prints(&["kept      server one: it may still be wanted\n", "warning: ", "nothing to change"]);
+    ended.prints(&["kept      server one: it may still be needed\n", "warning: ", "nothing to change"]);
     assert_eq!(codex_text(&scene), written);
     scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["byte for byte"]);
     assert_eq!(codex_text(&scene), before);

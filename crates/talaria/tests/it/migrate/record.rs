@@ -51,7 +51,7 @@ async fn without_its_record_undo_says_that_there_is_none() {
     lose_the_record(&scene);
     let written = codex_text(&scene);
     let ended = scene.run(&["migrate", "--undo", "--yes"]).await.exits(0);
-    ended.prints(&["nothing to undo; this home has no record of what stands between the talaria lines"]);
+    ended.prints(&["nothing to undo; this home has no record of the entries between the talaria lines"]);
     assert_eq!(codex_text(&scene), written);
     scene.close().await;
 }

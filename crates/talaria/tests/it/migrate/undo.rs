@@ -26,7 +26,7 @@ async fn several_migrations_are_undone_at_once_byte_for_byte() {
         .run(&["migrate", "--undo"])
         .await
         .exits(2)
-        .prints(&["-[mcp_servers.two]", "say it again with --yes"]);
+        .prints(&["-[mcp_servers.two]", "run it again with --yes"]);
     scene.run(&["migrate", "--undo", "--dry-run"]).await.exits(0).prints(&["nothing was changed"]);
     assert!(codex_text(&scene).contains("[mcp_servers.two]"));
     scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["as it was before, byte for byte"]);
@@ -45,7 +45,7 @@ async fn what_others_wrote_since_stays_and_that_is_said() {
     fs::write(codex_file(&scene), format!("{written}\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n"))
         .unwrap();
     let ended = scene.run(&["migrate", "--undo", "--yes"]).await.exits(0);
-    ended.prints(&["what Talaria added is out; the file was changed since"]);
+    ended.prints(&["Talaria's entries are removed; the file was changed since"]);
     assert_eq!(codex_text(&scene), format!("{before}\n[projects.\"/p\"]\ntrust_level = \"trusted\"\n"));
     scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["nothing to undo"]);
     scene.close().await;
@@ -189,7 +189,7 @@ async fn a_key_that_was_added_below_the_block_stays_and_what_is_ours_goes() {
         scene.run(&["migrate", "--yes"]).await.exits(0);
         let key = "model_reasoning_effort = \"high\"\n";
         fs::write(codex_file(&scene), codex_text(&scene) + key).unwrap();
-        let note = "model_reasoning_effort stood below the talaria lines, which made it a key of \
+        let note = "model_reasoning_effort was below the talaria lines, which made it a key of \
                     mcp_servers.talaria-tools; it is yours";
         if is_migrated_again {
             let ended = scene.run(&["migrate", "--yes"]).await.exits(0);
@@ -198,7 +198,7 @@ async fn a_key_that_was_added_below_the_block_stays_and_what_is_ours_goes() {
             scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["byte for byte"]);
         } else {
             let ended = scene.run(&["migrate", "--undo", "--yes"]).await.exits(0);
-            ended.prints(&["what Talaria added is out"]).complains(&[&format!("note: {note}")]);
+            ended.prints(&["Talaria's entries are removed"]).complains(&[&format!("note: {note}")]);
         }
         assert_eq!(codex_text(&scene), format!("model = \"gpt-5\"\n{key}"));
     }
@@ -225,7 +225,7 @@ async fn what_the_user_changed_is_named_by_every_undo_and_ours_again_when_it_is_
         assert!(codex_text(&scene).contains("command = \"mine\""));
     }
     change("command = \"mine\"", "command = \"one\"");
-    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["what Talaria added is out"]);
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["Talaria's entries are removed"]);
     assert!(!codex_text(&scene).contains("mcp_servers.one"));
     let lines = |text: &str| -> Vec<String> {
         text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
@@ -242,7 +242,7 @@ async fn what_another_home_may_have_written_is_named_when_it_is_replaced() {
     let path = scene.home().join("config.toml");
     let changed = fs::read_to_string(&path).unwrap().replace("command = \"one\"", "command = \"other\"");
     fs::write(&path, changed).unwrap();
-    let replaced = "mcp_servers.one was written by a Talaria of which there is no record here";
+    let replaced = "mcp_servers.one was written by a Talaria that this home has no record of";
     scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["migrated  server one\n", replaced]);
     let again = scene.run(&["migrate", "--yes"]).await.exits(0);
     assert!(!again.stdout.contains("no record"), "{again}");

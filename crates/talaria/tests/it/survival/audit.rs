@@ -23,9 +23,10 @@ pub(crate) enum Wrong {
     NotSent,
     WordsLost,
     RunAlone,
+    FalseCall,
 }
 
-pub(crate) const WRONGS: [(Wrong, &str); 9] = [
+pub(crate) const WRONGS: [(Wrong, &str); 10] = [
     (Wrong::Unaccounted, "turns unaccounted for"),
     (Wrong::Duplicated, "turns duplicated"),
     (Wrong::AnswerLost, "answers lost"),
@@ -35,6 +36,7 @@ pub(crate) const WRONGS: [(Wrong, &str); 9] = [
     (Wrong::NotSent, "unwritten, not sent"),
     (Wrong::WordsLost, "steers, follow-ups lost"),
     (Wrong::RunAlone, "follow-ups run alone"),
+    (Wrong::FalseCall, "tool effects duplicated or falsely reported"),
 ];
 
 /// One thing that happened and must not.
@@ -102,7 +104,7 @@ fn faults_of_turn(
         [turn] => match &turn.outcome {
             None => add(Wrong::Unaccounted, "a turn has no outcome"),
             Some(outcome) => {
-                if let Some(what) = lie(played, outcome, turn, evidence) {
+                if let Some(what) = lie(played, prompt, outcome, turn, evidence) {
                     add(Wrong::FalseOutcome, what);
                 }
                 let fault = played.fault;
@@ -125,11 +127,19 @@ fn faults_of_turn(
 }
 
 /// Says what is not true about an outcome.
-fn lie(played: &Played, outcome: &str, turn: &TurnRow, evidence: Evidence) -> Option<&'static str> {
+fn lie(
+    played: &Played,
+    prompt: &String,
+    outcome: &str,
+    turn: &TurnRow,
+    evidence: Evidence,
+) -> Option<&'static str> {
     let strike = played.fault.strike;
     let was_seen = evidence.reached_model > 0 || evidence.recorded > 0;
     let what = match (outcome, turn.code.as_deref()) {
-        ("completed", _) if !evidence.completed => "completed, but Codex did not complete it",
+        ("completed", _) if !evidence.completed && !played.reported.contains(prompt) => {
+            "completed, but Codex did not complete it"
+        }
         ("completed", _) if evidence.ran == 0 => "completed without what was accepted",
         ("completed", _) => return None,
         ("failed", Some("not_sent")) if was_seen => "not sent, but Codex has it",
@@ -179,6 +189,24 @@ fn look_through(text: &str, prompt: &str, evidence: &mut Evidence) {
             _ => {}
         }
     }
+}
+
+/// The results of tools that the stand-in got in turns with this prompt; the real Codex hands them to its model.
+pub(crate) fn results_in_files(lane: &Lane, prompt: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files(&lane.codex_home.path().join("sessions")) {
+        let mut is_ours = false;
+        for line in fs::read_to_string(file).unwrap_or_default().lines() {
+            let Ok(line) = serde_json::from_str::<Value>(line) else { continue };
+            let payload = &line["payload"];
+            is_ours = is_ours && payload["type"] != "task_started" || payload["content"][0]["text"] == prompt;
+            let item = &payload["item"];
+            if is_ours && payload["type"] == "item_completed" && item["type"] == "dynamicToolCall" {
+                found.extend(item["contentItems"][0]["text"].as_str().map(str::to_owned));
+            }
+        }
+    }
+    found
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -24,6 +24,16 @@ pub(crate) struct RequestRow {
     pub(crate) state: String,
 }
 
+/// A call of a tool as it is kept.
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "what nobody asks for is shown when something is wrong")]
+pub(crate) struct CallRow {
+    pub(crate) call: String,
+    pub(crate) state: String,
+    pub(crate) runs: i64,
+    pub(crate) is_result_kept: bool,
+}
+
 async fn open(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new().filename(path).connect().await.unwrap()
 }
@@ -56,6 +66,24 @@ pub(crate) async fn requests(path: &Path, prompt: &str) -> Vec<RequestRow> {
                where turn.input_text = $1 order by request.opened_at, request.id";
     let request = |row: &SqliteRow| RequestRow { id: row.get("id"), state: row.get("state") };
     rows(path, sql, prompt).await.iter().map(request).collect()
+}
+
+/// The calls of tools of a session.
+pub(crate) async fn calls(path: &Path, session: &str) -> Vec<CallRow> {
+    let sql =
+        "select call_id, state, runs, result_sealed is not null as is_kept from tool_call where session = $1";
+    let call = |row: &SqliteRow| CallRow {
+        call: row.get("call_id"),
+        state: row.get("state"),
+        runs: row.get("runs"),
+        is_result_kept: row.get("is_kept"),
+    };
+    rows(path, sql, session).await.iter().map(call).collect()
+}
+
+/// How many times this text was saved in the memory.
+pub(crate) async fn memories(path: &Path, text: &str) -> usize {
+    rows(path, "select id from memory_revision where after = $1", text).await.len()
 }
 
 /// Takes the right to write, and keeps it.

@@ -1,7 +1,7 @@
 //! An answer that was stored and never reached Codex is kept for the identical question in the next turn, is used once, and
 //! answers nothing else.
 
-use talaria_core::api::{RequestInfo, Status};
+use talaria_core::api::{EngineStatus, RequestInfo};
 use talaria_testkit::Codex;
 
 use super::database;
@@ -46,7 +46,7 @@ async fn asked(lane: &Lane, session: &str, prompt: &str) -> Option<RequestInfo> 
     client.start_turn(session, &lane.turn(prompt)).await.unwrap();
     let waiting = async {
         loop {
-            let Status { turns, mut requests, .. } = client.status().await.unwrap();
+            let EngineStatus { turns, mut requests, .. } = client.status().await.unwrap();
             if turns.is_empty() || !requests.is_empty() {
                 return requests.pop();
             }

@@ -96,6 +96,12 @@ impl Strike {
         )
     }
 
+    /// Does the engine die of it?
+    pub(crate) fn ends_engine(self) -> bool {
+        self.ends_engine_alone()
+            || matches!(self, Self::Both | Self::EngineThenCodex | Self::DiskFullEngine | Self::StopAfter)
+    }
+
     /// Does nothing but the engine die of it, whatever that was doing? Then a turn that was not written yet is sent.
     pub(crate) fn ends_engine_alone(self) -> bool {
         matches!(self, Self::Engine | Self::EngineTwice | Self::Restart | Self::Upgrade)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use talaria_core::api::{AnswerRequest, SessionStarted, Status};
+use talaria_core::api::{AnswerRequest, EngineStatus, SessionStarted};
 use talaria_core::ids::TicketId;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
@@ -34,6 +34,9 @@ pub(crate) struct Played {
     pub(crate) promised: Vec<String>,
     /// The engine came to the point, and the blow fell.
     pub(crate) is_struck: bool,
+    /// Prompts whose turns Codex had reported as completed before the blow fell. Codex 0.130 reports first and writes its
+    /// file a moment later: killed in between, it leaves a file without the end of a turn that did complete.
+    pub(crate) reported: Vec<String>,
     /// Answers that the engine said it has.
     pub(crate) acknowledged: Vec<TicketId>,
     /// What kept the play from being played to its end.
@@ -52,8 +55,8 @@ pub(crate) async fn play(lane: &mut Lane, fault: Fault, number: usize, newer: &P
     let others = (0..fault.beside).map(|other| format!("{prompt}-beside-{other}"));
     let prompts: Vec<String> = [prompt.clone()].into_iter().chain(others).collect();
     let mut people = People::new(lane.home().join("run/engine.sock"));
-    let mut codex = Vec::new();
-    let driven = drive(lane, fault, &prompts, &mut people, &mut codex, newer).await;
+    let (mut codex, mut reported) = (Vec::new(), Vec::new());
+    let driven = drive(lane, fault, &prompts, &mut people, (&mut codex, &mut reported), newer).await;
     let (is_struck, trouble) = match driven {
         Ok(Blow::Struck) => (true, None),
         Ok(Blow::NotReached) => (false, None),
@@ -65,6 +68,7 @@ pub(crate) async fn play(lane: &mut Lane, fault: Fault, number: usize, newer: &P
         prompts,
         promised: people.promised,
         is_struck,
+        reported,
         acknowledged: people.acknowledged,
         trouble,
         is_codex_alive: codex.iter().any(|pid| is_alive(*pid)),
@@ -85,7 +89,7 @@ async fn drive(
     fault: Fault,
     prompts: &[String],
     people: &mut People,
-    codex: &mut Vec<i32>,
+    (codex, reported): (&mut Vec<i32>, &mut Vec<String>),
     newer: &Path,
 ) -> Result<Blow, String> {
     let prompt = prompts[0].as_str();
@@ -112,6 +116,7 @@ async fn drive(
         settled = people.settle() => return settled.map(|()| Blow::NotReached),
     };
     *codex = lane.codex_pids().await;
+    *reported = reported_as_completed(lane, fault, prompts).await;
     strike(lane, fault.strike, held, people, codex, newer).await?;
     let settled = people.settle().await;
     if fault.strike == Strike::Cut {
@@ -125,6 +130,23 @@ async fn drive(
         }
     }
     settled.map(|()| Blow::Struck)
+}
+
+/// The prompts whose turns Codex has reported as completed: the engine, which was not disturbed so far, has stored the outcome, or
+/// is held at the write of it.
+async fn reported_as_completed(lane: &Lane, fault: Fault, prompts: &[String]) -> Vec<String> {
+    let requests = lane.model.requests();
+    let mut reported = Vec::new();
+    for prompt in prompts {
+        let turns = database::turns(&lane.database(), prompt).await;
+        let is_stored = turns.iter().any(|turn| turn.outcome.as_deref() == Some("completed"));
+        let is_at_its_last_response =
+            || requests.iter().any(|it| it.is_after_tool() && it.prompt() == *prompt);
+        if is_stored || (fault.write == "outcome" && is_at_its_last_response()) {
+            reported.push(prompt.clone());
+        }
+    }
+    reported
 }
 
 /// Strikes, and lets the engine go.
@@ -229,7 +251,7 @@ async fn use_copy(lane: &Lane) -> Result<(), String> {
 }
 
 /// Waits until the engine no longer counts on those whose connection was cut; the next turn would run into it.
-async fn wait_noticed(lane: &Lane, codex: &[i32]) -> Result<(), String> {
+pub(crate) async fn wait_noticed(lane: &Lane, codex: &[i32]) -> Result<(), String> {
     let end = Instant::now() + PATIENCE;
     while lane.codex_pids().await.iter().any(|pid| codex.contains(pid)) {
         if Instant::now() > end {
@@ -308,7 +330,7 @@ impl People {
         Err(format!("not every turn has ended; last seen: {last:?}"))
     }
 
-    async fn look(&mut self) -> Option<Status> {
+    async fn look(&mut self) -> Option<EngineStatus> {
         tokio::time::sleep(LOOK).await;
         while let Some(done) = self.tasks.try_join_next() {
             match done.unwrap() {

@@ -19,7 +19,7 @@ const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Actor {
     /// Waits for work, and follows background commands meanwhile. `None` when nothing was to be done for a while, or when
-    /// others wait for the place of a conversation that nobody is likely to go on with.
+    /// others wait for the place of a conversation that is unlikely to be continued.
     pub(crate) async fn next_work(&mut self) -> Option<Option<Work>> {
         let is_spared = self.conversation.is_some() && (self.is_task || self.is_exec);
         let mut journal = None;
@@ -90,7 +90,7 @@ impl Actor {
         journal.keep().await.map_err(|_| StoreError::Closed)
     }
 
-    /// Follows the background commands again after the conversation was opened anew.
+    /// Follows the background commands again after the conversation was opened again.
     pub(crate) async fn watch_again(&mut self) {
         let kept = self.engine.shelf.background.of(&self.id);
         if let Some(conversation) = &mut self.conversation {

@@ -1,5 +1,5 @@
-//! What a turn waits for before it can be sent: a person who decides about its power, a place, a Codex. Whoever wants it to
-//! stop is heard meanwhile, and input for the next turn is written down.
+//! What a turn waits for before it can be sent: a person who decides about its power, a place, a Codex. A wish to
+//! stop is accepted meanwhile, and input for the next turn is recorded.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Actor {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         journal: &mut Journal,
     ) -> Result<Result<SessionRow, Report>, StoreError> {
-        if Wanted::kept(&row).as_ref().and_then(Wanted::widening).is_none() {
+        if Wanted::of_row(&row).as_ref().and_then(Wanted::widening).is_none() {
             return Ok(Ok(row));
         }
         self.engine.put_power_request(&row, journal).await?;
@@ -38,7 +38,7 @@ impl Actor {
                 Decided::Refused(report) => return Ok(Err(*report)),
                 Decided::Nothing => {}
             }
-            // An answer is in the store before it is told here.
+            // An answer is in the store before it is sent here.
             let Some(command) = commands.recv().await else { return Err(StoreError::Closed) };
             if let Command::Answer { .. } = command {
                 continue;
@@ -51,8 +51,8 @@ impl Actor {
     }
 }
 
-/// Waits for what a turn needs before it can be sent, or for somebody who wants it to stop: then it gives who. Input for
-/// the next turn is written down meanwhile; what else is wanted is told again, for the turn to take.
+/// Waits for what a turn needs before it can be sent, or for a wish to stop it: then it returns whose. Input for
+/// the next turn is recorded meanwhile; other commands are sent again, for the turn to take.
 pub(super) async fn unless_stopped<T>(
     ready: impl Future<Output = T>,
     commands: &mut mpsc::UnboundedReceiver<Command>,
@@ -85,7 +85,7 @@ async fn hold(
             Ok(queued) => {
                 journal.event(queued);
                 journal.keep().await.map_err(|_| StoreError::Closed)?;
-                // Whoever asked may have gone.
+                // The caller may have left.
                 kept.map(|kept| kept.send(When::Next));
             }
             Err(input) => others.commands.push(Command::Say { input, when, limit, kept }),
@@ -95,7 +95,7 @@ async fn hold(
     Ok(None)
 }
 
-/// Writes down input for the next turn; gives it back if that cannot be done.
+/// Records input for the next turn; returns it if that cannot be done.
 fn queue(
     journal: &mut Journal,
     input: Vec<InputPart>,
@@ -105,7 +105,7 @@ fn queue(
     journal.queue(input, limit).map(|waiting| Event::Queued { waiting, input: queued })
 }
 
-/// Commands that came too early; told again when this is dropped.
+/// Commands that came too early; sent again when this is dropped.
 struct Others<'a> {
     commands: Vec<Command>,
     seat: &'a Seat,

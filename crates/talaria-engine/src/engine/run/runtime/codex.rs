@@ -21,6 +21,7 @@ use talaria_codex_proto::wire::history::History;
 use talaria_core::background::{BackgroundCommand, BackgroundEnd};
 use talaria_core::event::{Started, Usage};
 use talaria_core::outcome::{FailureCode, Report};
+use talaria_core::tool::contract;
 use talaria_store::{SessionRow, TurnRow};
 
 use crate::engine::Inner;
@@ -33,7 +34,7 @@ use crate::engine::run::settings::{Settings, Wanted};
 /// How often a thread is asked for that its host does not have: the input may be on its way.
 const ASKS: u32 = 3;
 
-/// How long is waited before a Codex is ended that did not take up its conversation.
+/// The pause before a Codex is ended that did not resume its conversation.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// A conversation on a thread of Codex.
@@ -78,7 +79,7 @@ impl CodexRuntime {
                 continue;
             }
             if matches!(frame, Delivery::Gone(_)) {
-                // A Codex that was killed leaves processes behind; they are ended before their end is told.
+                // A Codex that was killed leaves processes; they are ended before their end is reported.
                 self.conversation.host().get().kill().await;
                 news.extend(self.conversation.lose_background(BackgroundEnd::WithCodex));
             }
@@ -149,6 +150,8 @@ pub(super) async fn open(
     }
     spec.referred = brought.variables;
     asked.hide_home = engine.hide_home();
+    let memory = engine.opening_memory(row).await;
+    memory.append_to(&mut asked.developer_instructions);
     // Codex fixes the tools of a thread when it starts; one that is resumed keeps its own, whatever is sent.
     asked.dynamic_tools = engine.offered_tools().iter().map(DynamicTool::of).collect();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
@@ -158,7 +161,12 @@ pub(super) async fn open(
         Some(before) => opening.take_up(before).await?,
         None => opening.start().await?,
     };
-    opened.warnings.splice(..0, brought.warnings);
+    // A thread that was still loaded was sent nothing.
+    let is_attached = |reading: &Reading| matches!(reading.vantage, Vantage::Reconnected);
+    if !opened.reading.as_ref().is_some_and(is_attached) {
+        opened.warnings.extend(engine.record_memory(row, &memory).await);
+    }
+    opened.warnings.splice(..0, brought.warnings.into_iter().chain(memory.warnings));
     Ok((conversation, opened))
 }
 
@@ -178,10 +186,10 @@ impl Opening<'_> {
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
         let warnings = thread.warnings.clone();
         let conversation = self.conversation(host, thread, Past::default());
-        Ok((conversation, Opened { warnings, ..Opened::default() }))
+        Ok((conversation, Opened { warnings, contract: Some(self.contract()), ..Opened::default() }))
     }
 
-    /// Takes up a conversation that an engine had open.
+    /// Resumes a conversation that an engine had open.
     async fn take_up(self, before: Started) -> Result<(CodexRuntime, Opened), Box<Report>> {
         let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
         if let Some(host) = known.filter(|host| host.is_alive()) {
@@ -204,18 +212,18 @@ impl Opening<'_> {
                     // for the next engine, and a moment later it is gone itself.
                     tokio::time::sleep(MOMENT).await;
                     tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
-                    // Codex lets nobody else write to the conversation while a process holds it.
+                    // Codex lets no other process write to the conversation while one holds it.
                     if host.has_other_turns(&before.thread) {
-                        host.drain("it did not take up a conversation");
+                        host.drain("it could not resume a conversation");
                     } else {
-                        host.terminate("Codex did not take up a conversation any more").await;
+                        host.terminate("Codex could no longer resume a conversation").await;
                     }
                 }
             }
         } else if self.row.thread.is_none() && self.purpose == Purpose::Send {
             return self.start().await;
         }
-        // Whoever died before it could say that Codex took the input may have left a whole turn there.
+        // An engine that died before it could record that Codex took the input may have left a whole turn there.
         self.revive(&before).await
     }
 
@@ -224,7 +232,7 @@ impl Opening<'_> {
         self.purpose == Purpose::Send || matches!(error, ThreadError::Call(CallError::Refused { .. }))
     }
 
-    /// Takes up a thread on the host that has it; without a change if it is loaded there. None if it is not, and its MCP
+    /// Resumes a thread on the host that has it; without a change if it is loaded there. None if it is not, and its MCP
     /// servers need another host: one with the variables that they refer to.
     async fn attach(
         &self,
@@ -276,10 +284,12 @@ impl Opening<'_> {
         let source = self.engine.hosts.source(self.spec.clone());
         let revived = revival::revive(&*source, &self.asked, before, &digest).await;
         let revived = revived.map_err(|error| Box::new(not_revived(&error)))?;
-        let (past, notice) = match &revived.how {
-            Revival::Resumed => (past, None),
+        let (past, notice, contract) = match &revived.how {
+            Revival::Resumed => (past, None, None),
             // A fresh thread has no turns and has spent nothing.
-            Revival::Seeded { .. } => (past.on_a_new_thread(), Some(revived.how.to_string())),
+            Revival::Seeded { .. } => {
+                (past.on_a_new_thread(), Some(revived.how.to_string()), Some(self.contract()))
+            }
         };
         let reading = match self.purpose {
             Purpose::Send => None,
@@ -303,7 +313,7 @@ impl Opening<'_> {
         let gone = Some(gone.to_owned());
         let warnings = revived.thread.warnings.clone();
         let conversation = self.conversation(revived.host, revived.thread, past);
-        Ok((conversation, Opened { notice, warnings, gone, reading }))
+        Ok((conversation, Opened { notice, warnings, gone, reading, contract }))
     }
 
     fn conversation(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> CodexRuntime {
@@ -311,6 +321,12 @@ impl Opening<'_> {
         let (id, asked, options) = (self.row.id.clone(), self.asked.clone(), self.options.clone());
         let conversation = CodexConversation::with(id, current, asked, options, thread, past);
         CodexRuntime { conversation, held: VecDeque::new() }
+    }
+
+    /// The contract of a thread that is started.
+    fn contract(&self) -> i64 {
+        let names: Vec<&str> = self.asked.dynamic_tools.iter().map(|tool| tool.name.as_str()).collect();
+        contract::of_new_thread(&names)
     }
 
     /// What is known of the conversation from before.
@@ -326,7 +342,7 @@ impl Opening<'_> {
     }
 }
 
-/// Codex would find out only after minutes of retries that nobody is logged in.
+/// Codex would notice only after minutes of retries that there is no login.
 async fn check_login(host: &Host) -> Result<(), Box<Report>> {
     let account = host.account().await.map_err(|error| {
         Box::new(failed(FailureCode::NotSent, format!("cannot ask Codex who is logged in: {error}")))

@@ -17,23 +17,23 @@ fn with_files(script: &str, paths: &[&str]) -> Composer {
 fn a_slash_lists_commands_with_their_help() {
     expect![[r#"
         › /▏
-        |  /new        begin a new conversation; the old one stays
-        |  /resume     go on with a conversation, or choose one
-        |  /sessions   list the conversations, the latest first
-        |  /search     find words in everything that was said and do…
+        |  /new        start a new conversation; the old one is kept
+        |  /resume     resume a conversation, or choose one
+        |  /sessions   list conversations, latest activity first
+        |  /search     search the text of all conversations
         |  /model      choose the model from the next turn on
-        |  /reasoning  choose how much the model thinks, from the ne…
-        |  /compact    shorten what the model keeps in mind
+        |  /reasoning  choose the reasoning effort from the next turn
+        |  /compact    shorten the model's context
         |  … 16 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
         › /s▏
-        |  /sessions  list the conversations, the latest first
-        |  /search    find words in everything that was said and done
-        |  /status    show what runs, where, and what it may do
-        |  /stop      stop the running turn; the conversation stays
-        |  /steer     say something to the running turn
+        |  /sessions  list conversations, latest activity first
+        |  /search    search the text of all conversations
+        |  /status    show conversation, permissions and turn
+        |  /stop      stop the running turn; the conversation is kept
+        |  /steer     send a message to the running turn
     "#]]
     .assert_eq(&screen(&mut typed("/s"), 60, 3));
     expect![[r#"
@@ -45,11 +45,11 @@ fn a_slash_lists_commands_with_their_help() {
     expect![[r#"
         › /▏
         |  … 16 more
-        |  /steer          say something to the …
-        |  /queue          say something when th…
-        |  /codex-runtime  show or choose who ru…
+        |  /steer          send a message to the…
+        |  /queue          queue a message for t…
+        |  /codex-runtime  show or choose the ru…
         |  /export         write the conversatio…
-        |  /theme          show or choose the lo…
+        |  /theme          show or choose the th…
         |  /help           list the commands, or…
         |› /quit           leave; turns and task…
     "#]]
@@ -61,15 +61,15 @@ fn a_slash_lists_commands_with_their_help() {
 
 #[test]
 fn enter_sends_as_typed_unless_something_was_chosen() {
-    assert_eq!(type_in(&mut typed("/new"), "<Enter>"), Reaction::Command(Command::New));
+    assert_eq!(type_in(&mut typed("/new"), "<Enter>"), Reaction::Command(SlashCommand::New));
     let mut composer = typed("/re");
     assert!(matches!(type_in(&mut composer, "<Enter>"), Reaction::Mistake(_)));
     let mut composer = typed("/re<Down><Down>");
     expect![[r#"
         › /re▏
-        |  /resume     go on with a conversation, or choose one
-        |› /reasoning  choose how much the model thinks, from the ne…
-        |  /requests   list everything that waits for your answer
+        |  /resume     resume a conversation, or choose one
+        |› /reasoning  choose the reasoning effort from the next turn
+        |  /requests   list the open requests
     "#]]
     .assert_eq(&screen(&mut composer, 60, 3));
     assert_eq!(type_in(&mut composer, "<Enter>"), Reaction::Changed);
@@ -77,7 +77,7 @@ fn enter_sends_as_typed_unless_something_was_chosen() {
     let mut composer = with_files("see @ma", &["src/main.rs"]);
     assert_eq!(
         type_in(&mut composer, "<Enter>"),
-        Reaction::Submit(Prompt { text: "see @ma".to_owned(), images: vec![] })
+        Reaction::Submit(PromptDraft { text: "see @ma".to_owned(), images: vec![] })
     );
 }
 
@@ -93,10 +93,12 @@ fn tab_takes_the_only_one_or_chooses_and_then_takes() {
 #[test]
 fn arguments_are_listed_by_what_the_command_takes() {
     let mut composer = Composer::new(LOOK);
-    composer
-        .know(Source::Models, vec![Choice::new("gpt-5.2", "the default"), Choice::new("gpt-5.2-codex", "")]);
-    composer.know(Source::Tasks, vec![Choice::new("codex-1a2b", "running")]);
-    composer.know(Source::Requests, vec![Choice::new("req-1a2b", "rm x")]);
+    composer.know(
+        CompletionSource::Models,
+        vec![CompletionChoice::new("gpt-5.2", "the default"), CompletionChoice::new("gpt-5.2-codex", "")],
+    );
+    composer.know(CompletionSource::Tasks, vec![CompletionChoice::new("codex-1a2b", "running")]);
+    composer.know(CompletionSource::Requests, vec![CompletionChoice::new("req-1a2b", "rm x")]);
     for (script, rows) in [
         (
             "/model ",
@@ -117,12 +119,12 @@ fn arguments_are_listed_by_what_the_command_takes() {
             "/task ",
             expect![[r#"
                 › /task ▏
-                |  list       the tasks
-                |  show       how a task stands, its answer, what …
+                |  list       list tasks
+                |  show       show the status, answer and changes …
                 |  watch      follow a task as it works
-                |  start      a new task
-                |  send       the next turn of a task
-                |  steer      say something to the turn that runs
+                |  start      start a task
+                |  send       start the next turn of a task
+                |  steer      send a message to the running turn
                 |  interrupt  stop a task
                 |  … 3 more
             "#]],
@@ -143,19 +145,19 @@ fn arguments_are_listed_by_what_the_command_takes() {
         (
             "/approve ",
             expect![[r#"
-            › /approve ▏
-            |  req-1a2b  rm x
-            |  once      only this time
-            |  session   and the same is not asked again in th…
-            |  always    and by the rule that is shown it is n…
-        "#]],
+                › /approve ▏
+                |  req-1a2b  rm x
+                |  once      only this time
+                |  session   for this conversation: do not ask aga…
+                |  always    always, by the rule that is shown
+            "#]],
         ),
         (
             "/approve req-1a2b al",
             expect![[r#"
-            › /approve req-1a2b al▏
-            |  always  and by the rule that is shown it is not…
-        "#]],
+                › /approve req-1a2b al▏
+                |  always  always, by the rule that is shown
+            "#]],
         ),
         (
             "/codex-runtime o",
@@ -171,9 +173,9 @@ fn arguments_are_listed_by_what_the_command_takes() {
             "/help /qu",
             expect![[r#"
                 › /help /qu▏
-                |  queue     say something when the running turn h…
+                |  queue     queue a message for the next turn
                 |  quit      leave; turns and tasks continue
-                |  requests  list everything that waits for your a…
+                |  requests  list the open requests
             "#]],
         ),
         (
@@ -299,7 +301,7 @@ fn a_long_list_scrolls_and_goes_round() {
 #[test]
 fn files_that_come_while_something_is_looked_for_open_no_list() {
     let mut composer = Composer::new(LOOK);
-    composer.remember(History::new(vec!["ls".to_owned()]));
+    composer.remember(PromptHistory::new(vec!["ls".to_owned()]));
     assert_eq!(type_in(&mut composer, "@abcdefgh"), Reaction::WantFiles("abcdefgh".to_owned()));
     type_in(&mut composer, "<C-r>");
     composer.offer("abcdefgh", vec!["abcdefgh.rs".to_owned()]);

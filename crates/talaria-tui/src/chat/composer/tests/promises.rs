@@ -11,12 +11,12 @@ use crate::chat::images;
 /// Something a person does.
 #[derive(Clone, Debug)]
 enum Act {
-    Key(Key),
+    Key(KeyPress),
     Paste(String),
     Show(u16, u16),
     Files(Vec<String>),
     Image,
-    PutBack(Prompt),
+    PutBack(PromptDraft),
 }
 
 const HOSTILE: &[char] = &[
@@ -66,7 +66,7 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
-fn key() -> impl Strategy<Value = Key> {
+fn key() -> impl Strategy<Value = KeyPress> {
     let plain = prop::sample::select(HOSTILE).prop_map(|c| keys(&c.to_string())[0]);
     let named = prop::sample::select(NAMED).prop_map(named);
     prop_oneof![3 => plain, 2 => named]
@@ -80,7 +80,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Files(vec!["src/".into(), "a b/世.rs".into(), "\u{202e}x".into()])),
         1 => Just(Act::Paste("'/tmp/a shot.png'".into())),
         1 => Just(Act::Image),
-        1 => text().prop_map(|text| Act::PutBack(Prompt { text, images: vec!["/tmp/x.png".into()] })),
+        1 => text().prop_map(|text| Act::PutBack(PromptDraft { text, images: vec!["/tmp/x.png".into()] })),
     ]
 }
 
@@ -200,14 +200,14 @@ proptest! {
         type_in(&mut composer, "x<C-Home>x<C-End>");
         let expected = format!("x{expected}x");
         prop_assert_eq!(composer.text(), &*expected);
-        prop_assert_eq!(type_in(&mut composer, "<Enter>"), Reaction::Submit(Prompt { text: expected, images: vec![] }));
+        prop_assert_eq!(type_in(&mut composer, "<Enter>"), Reaction::Submit(PromptDraft { text: expected, images: vec![] }));
         prop_assert!(composer.is_empty());
     }
 
     #[test]
     fn everything_can_be_undone_and_done_again(acts in prop::collection::vec(act(), 0..40)) {
         let mut composer = Composer::new(LOOK);
-        let sends = |act: &&Act| !matches!(act, Act::Key(Key { code: Code::Enter, .. }));
+        let sends = |act: &&Act| !matches!(act, Act::Key(KeyPress { code: Code::Enter, .. }));
         let acts: Vec<_> = acts.iter().filter(sends).cloned().collect();
         perform(&mut composer, &acts);
         type_in(&mut composer, "<Esc><Esc>");
@@ -223,7 +223,7 @@ proptest! {
     fn what_was_refused_is_sent_again_as_it_was(pieces in (text(), text(), text())) {
         let text = format!("{}[image x.png]{}[image x.png 2]{}", pieces.0, pieces.1, pieces.2);
         prop_assume!(!text.ends_with('\\'));
-        let prompt = Prompt { text, images: vec!["/tmp/x.png".into(), "/tmp/y/x.png".into()] };
+        let prompt = PromptDraft { text, images: vec!["/tmp/x.png".into(), "/tmp/y/x.png".into()] };
         let mut composer = Composer::new(LOOK);
         composer.put_back(prompt.clone());
         prop_assert_eq!(type_in(&mut composer, "<Enter>"), Reaction::Submit(prompt));

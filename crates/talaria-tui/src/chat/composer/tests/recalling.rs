@@ -7,7 +7,7 @@ use super::*;
 fn with_history() -> Composer {
     let mut composer = Composer::new(LOOK);
     let lines = ["fix the build", "first line\nsecond line", "/model gpt-5", "why does it FIX that?"];
-    composer.remember(History::new(lines.map(str::to_owned).to_vec()));
+    composer.remember(PromptHistory::new(lines.map(str::to_owned).to_vec()));
     composer
 }
 
@@ -65,7 +65,7 @@ fn what_was_sent_can_be_recalled_and_changed() {
     let mut composer = typed("one<Enter>two<Enter>");
     assert_eq!(
         type_in(&mut composer, "<Up><Up>!<Enter>"),
-        Reaction::Submit(Prompt { text: "one!".to_owned(), images: vec![] })
+        Reaction::Submit(PromptDraft { text: "one!".to_owned(), images: vec![] })
     );
     assert_eq!(composer.history().kept(), ["one", "two", "one!"]);
     assert_eq!(type_in(&mut composer, "<Down>"), Reaction::NotMine);
@@ -94,9 +94,9 @@ fn a_line_from_before_does_not_speak_of_an_image_that_is_not_attached() {
     type_in(&mut composer, " now<Enter>");
     let kept = composer.history().kept();
     let mut composer = Composer::new(LOOK);
-    composer.remember(History::new(kept));
+    composer.remember(PromptHistory::new(kept));
     let text = "see [image a.png, not attached] now".to_owned();
-    assert_eq!(type_in(&mut composer, "<Up><Enter>"), Reaction::Submit(Prompt { text, images: vec![] }));
+    assert_eq!(type_in(&mut composer, "<Up><Enter>"), Reaction::Submit(PromptDraft { text, images: vec![] }));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn every_draft_comes_back_and_none_that_was_sent_or_is_there_already() {
 #[test]
 fn a_mistake_in_a_line_that_was_brought_back_keeps_the_draft_where_it_was() {
     let mut composer = Composer::new(LOOK);
-    composer.remember(History::new(vec!["/modle".to_owned()]));
+    composer.remember(PromptHistory::new(vec!["/modle".to_owned()]));
     assert!(matches!(type_in(&mut composer, "draft<Up><Enter>"), Reaction::Mistake(_)));
     type_in(&mut composer, "<Down>");
     assert_eq!(composer.text(), "draft");

@@ -6,7 +6,7 @@ use talaria_core::request::Decision;
 use super::*;
 
 fn say(text: &str) -> Reaction {
-    Reaction::Submit(Prompt { text: text.to_owned(), images: vec![] })
+    Reaction::Submit(PromptDraft { text: text.to_owned(), images: vec![] })
 }
 
 fn sent(script: &str) -> Reaction {
@@ -16,8 +16,8 @@ fn sent(script: &str) -> Reaction {
 #[test]
 fn a_slash_is_a_command_and_an_exclamation_mark_the_shell() {
     assert_eq!(sent("hello"), say("hello"));
-    assert_eq!(sent("/new"), Reaction::Command(Command::New));
-    let session = Command::Approve { request: None, decision: Decision::AcceptForSession };
+    assert_eq!(sent("/new"), Reaction::Command(SlashCommand::New));
+    let session = SlashCommand::Approve { request: None, decision: Decision::AcceptForSession };
     assert_eq!(sent("/approve session"), Reaction::Command(session));
     assert_eq!(sent("!git status"), Reaction::Shell("git status".to_owned()));
     assert_eq!(sent("//new is a command"), say("/new is a command"));
@@ -116,7 +116,7 @@ fn a_pasted_image_is_attached_and_can_be_deleted() {
     let images = vec!["/tmp/my shot.png".to_owned()];
     assert_eq!(
         type_in(&mut composer.clone(), "<Enter>"),
-        Reaction::Submit(Prompt { text: "see [image my shot.png] please".to_owned(), images })
+        Reaction::Submit(PromptDraft { text: "see [image my shot.png] please".to_owned(), images })
     );
     type_in(&mut composer, "<Home><Right><Right><Right><Right><Del>");
     assert_eq!(type_in(&mut composer, "<Enter>"), say("see  please"));
@@ -163,7 +163,7 @@ fn images_keep_their_place_in_the_sentence_and_are_told_apart() {
     let shown = "compare [image a.png] with [image a.png 2] please";
     assert_eq!(screen(&mut composer, 60, 4), format!("› {shown}▏\n"));
     let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
-    let prompt = Prompt { text: shown.to_owned(), images };
+    let prompt = PromptDraft { text: shown.to_owned(), images };
     assert_eq!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(prompt));
     // The first one is cut out, and put in behind the other: twice.
     type_in(&mut composer, "<C-Home><Del><Del><Del><Del><Del><Del><Del><Del><C-k><C-y>");
@@ -174,7 +174,7 @@ fn images_keep_their_place_in_the_sentence_and_are_told_apart() {
     let images = vec!["/w/a.png".to_owned(), "/w/a.png".to_owned()];
     assert_eq!(
         type_in(&mut composer, "<Enter>"),
-        Reaction::Submit(Prompt { text: shown.to_owned(), images })
+        Reaction::Submit(PromptDraft { text: shown.to_owned(), images })
     );
 }
 
@@ -212,7 +212,7 @@ fn an_image_alone_can_be_sent_but_not_with_a_command() {
     let images = vec!["/w/a.png".to_owned()];
     assert_eq!(
         type_in(&mut composer.clone(), "<Enter>"),
-        Reaction::Submit(Prompt { text: "[image a.png]".to_owned(), images })
+        Reaction::Submit(PromptDraft { text: "[image a.png]".to_owned(), images })
     );
     type_in(&mut composer, "<Home>/steer ");
     assert!(matches!(type_in(&mut composer, "<Enter>"), Reaction::Mistake(_)));
@@ -225,14 +225,14 @@ fn what_is_too_long_is_told_before_it_is_sent() {
     assert!(matches!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(_)));
     type_in(&mut composer, "x");
     let Reaction::Mistake(what) = type_in(&mut composer, "<Enter>") else { panic!("it is too long") };
-    expect!["the input is too long: 1048577 characters, and Codex takes at most 1048576; put the text into a file and ask Codex to read it"].assert_eq(&what);
+    expect!["the input is too long: 1048577 characters, and Codex accepts at most 1048576; put the text into a file and ask Codex to read it"].assert_eq(&what);
     assert!(!composer.is_empty());
 }
 
 #[test]
 fn what_was_refused_comes_back_before_what_was_typed_since() {
     let mut composer = typed("and more");
-    composer.put_back(Prompt { text: "/etc".to_owned(), images: vec!["/w/a.png".to_owned()] });
+    composer.put_back(PromptDraft { text: "/etc".to_owned(), images: vec!["/w/a.png".to_owned()] });
     expect![[r#"
         › //etc[image a.png]
           and more▏
@@ -249,7 +249,7 @@ fn images_that_come_back_are_attached_where_they_stood() {
         (" /etc [image a.png] [image a.png 2]", "[pasted 6 characters][image a.png] [image a.png 2]▏"),
     ] {
         let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
-        let prompt = Prompt { text: text.to_owned(), images };
+        let prompt = PromptDraft { text: text.to_owned(), images };
         let mut composer = Composer::new(LOOK);
         composer.put_back(prompt.clone());
         assert_eq!(screen(&mut composer, 60, 4), format!("› {shown}\n"));
@@ -262,7 +262,7 @@ fn images_that_come_back_are_attached_where_they_stood() {
 fn what_is_long_comes_back_as_one_unit_whatever_it_begins_with() {
     for text in [format!("/*{}*/", "x".repeat(2_000)), format!("!{}", "y\n".repeat(20)), "z".repeat(2_000)] {
         let mut composer = Composer::new(LOOK);
-        composer.put_back(Prompt { text: text.clone(), images: vec![] });
+        composer.put_back(PromptDraft { text: text.clone(), images: vec![] });
         assert!(screen(&mut composer, 40, 4).starts_with("› [pasted"), "{text}");
         assert_eq!(sent_of(&mut composer), text);
     }
@@ -273,7 +273,7 @@ fn several_that_come_back_are_said_as_they_were() {
     for (text, written) in [("/etc is what?", ""), ("!important", ""), ("/etc", "//usr"), ("!a", " !b")] {
         let mut composer = typed(written);
         for text in [text, "before"] {
-            composer.put_back(Prompt { text: text.to_owned(), images: vec![] });
+            composer.put_back(PromptDraft { text: text.to_owned(), images: vec![] });
         }
         let rest = if written.is_empty() { String::new() } else { format!("\n{}", &written[1..]) };
         assert!(composer.is_at_end());

@@ -72,18 +72,18 @@ fn a_step_that_has_begun_is_the_last_one_at_once() {
     told += &screen(&mut transcript, 60, 12);
     expect![[r#"
         in short
-          └ agent 2162f0 is at work
-          └ agent 2162f0 is at work
-          └ agent 2162f0 is at work: I will run it.
-          └ agent 2162f0 is at work: sleep 60
-          └ agent 2162f0 is at work: make
-          └ agent 2162f0 is at work: make
-          └ agent 2162f0 is at work: make
-          └ agent 2162f0 is at work: make
-          └ agent 2162f0 is at work: src/a.rs (+2 −1), notes.md (ne…
-          └ agent 2162f0 is at work: src/a.rs (+2 −1), notes.md (ne…
+          └ agent 2162f0 is working
+          └ agent 2162f0 is working
+          └ agent 2162f0 is working: I will run it.
+          └ agent 2162f0 is working: sleep 60
+          └ agent 2162f0 is working: make
+          └ agent 2162f0 is working: make
+          └ agent 2162f0 is working: make
+          └ agent 2162f0 is working: make
+          └ agent 2162f0 is working: src/a.rs (+2 −1), notes.md (ne…
+          └ agent 2162f0 is working: src/a.rs (+2 −1), notes.md (ne…
         unfolded
-          └ agent 2162f0 is at work
+          └ agent 2162f0 is working
               I will run it.
               sleep 60
               make
@@ -100,7 +100,7 @@ fn a_sub_agent_that_nobody_hears_is_not_said_to_be_at_work() {
     let mut transcript = fed(LOOK, &numbered(1, events));
     transcript.hear(false);
     let told = screen(&mut transcript, 60, 12);
-    assert!(told.contains("agent 2162f0 is not heard of now"), "{told}");
+    assert!(told.contains("agent 2162f0 state unknown"), "{told}");
     transcript.hear(true);
-    assert!(screen(&mut transcript, 60, 12).contains("is at work"));
+    assert!(screen(&mut transcript, 60, 12).contains("is working"));
 }

@@ -51,7 +51,7 @@ fn a_command_that_a_person_is_asked_about_does_not_run() {
         ended(Status::Completed),
     ];
     expect![[r#"
-        ◌ make  waits for an answer
+        ◌ make  waiting for an answer
         --
         ⠋ make  2s
         ? make
@@ -103,7 +103,7 @@ fn a_step_that_ends_without_an_answer_ends_where_it_stood() {
     let screen = told(events, 1);
     let end = screen.split("--\n").last().unwrap();
     assert_eq!(end.matches("make").count(), 1, "{screen}");
-    assert!(!end.contains("waits for an answer"), "{screen}");
+    assert!(!end.contains("waiting for an answer"), "{screen}");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_change_waits_for_its_answer_too() {
     let mut events = asked_change();
     events.push(closed(Decision::Accept, None));
     expect![[r#"
-        ◌ src/a.rs (+2 −1), notes.md (new, +2)…  waits for an answer
+        ◌ src/a.rs (+2 −1), notes.md (new, +…  waiting for an answer
         --
         ⠋ changing src/a.rs (+2 −1), notes.md (new, +2), gone.t…  2s
 
@@ -156,7 +156,7 @@ fn a_change_waits_for_its_answer_too() {
     let Event::ItemStarted { item } = &events[1] else { panic!() };
     events.push(sample::ended(item.id.as_str(), sample::patch_body(Status::Declined)));
     expect![[r#"
-        ◌ src/a.rs (+2 −1), notes.md (new, +2)…  waits for an answer
+        ◌ src/a.rs (+2 −1), notes.md (new, +…  waiting for an answer
         --
         ⊘ src/a.rs (+2 −1), notes.md (new, +2), gone.txt…  declined
 
@@ -179,9 +179,9 @@ fn what_waits_when_the_turn_ends_waits_no_longer() {
         events.push(sample::interrupted());
         let told = told(events, 1);
         let (before, after) = told.split_once("--\n").unwrap();
-        assert!(before.contains("waits for an answer"), "{told}");
+        assert!(before.contains("waiting for an answer"), "{told}");
         assert!(
-            !after.contains("waits for an answer") && after.contains("did not run: not answered"),
+            !after.contains("waiting for an answer") && after.contains("did not run: not answered"),
             "{told}"
         );
     }
@@ -199,7 +199,7 @@ fn a_tool_that_a_person_is_asked_about_does_not_run() {
     let begun = sample::began("t-1", body);
     let events = vec![sample::turn_started(), begun, opened(ask), closed(Decision::Accept, None)];
     expect![[r#"
-        ◌ docs.search  waits for an answer
+        ◌ docs.search  waiting for an answer
         --
         ⠋ docs.search  2s
         ? a tool of the MCP server docs␊x: Allow the docs MCP serve…
@@ -219,9 +219,9 @@ fn what_another_client_may_have_accepted_is_not_said_not_to_have_run() {
     let printed = Event::OutputDelta { item: item.id.clone(), delta: "compiling".to_owned() };
     events.extend([elsewhere(), printed]);
     expect![[r#"
-        ◌ make  waits for an answer
+        ◌ make  waiting for an answer
         --
-        ◌ make  not answered here: whether it ran is not known
+        ◌ make  not answered here; it may have run
         ? make
           → no longer open: another client of Codex answered it, or
             Codex withdrew it
@@ -236,9 +236,9 @@ fn what_another_client_may_have_accepted_is_not_said_not_to_have_run() {
     let mut events = asked_change();
     events.extend([elsewhere(), sample::interrupted()]);
     expect![[r#"
-        ◌ src/a.rs (+2 −1), notes.md (new, +2)…  waits for an answer
+        ◌ src/a.rs (+2 −1), notes.md (new, +…  waiting for an answer
         --
-        ◌ src/a.rs …  not answered here: whether it ran is not known
+        ◌ src/a.rs (+2 −1), not…  not answered here; it may have run
 
         ? apply_patch: 1 add, 1 delete, 1 update: src/a.rs, notes.m…
           → no longer open: another client of Codex answered it, or

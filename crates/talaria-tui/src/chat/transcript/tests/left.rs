@@ -49,11 +49,11 @@ fn left_agent() -> Vec<Event> {
 fn a_sub_agent_is_not_at_work_for_ever() {
     let events = numbered(1, left_agent());
     let mut transcript = fed(LOOK, &events[..5]);
-    assert!(screen(&mut transcript, 60, 12).contains("└ agent abcdef is at work: ls\n"));
+    assert!(screen(&mut transcript, 60, 12).contains("└ agent abcdef is working: ls\n"));
     feed(&mut transcript, &events[5..]);
     expect![[r#"
         ✓ agents: spawnAgent (1)
-          └ agent abcdef had not ended when the turn did: ls
+          └ agent abcdef was still running when the turn ended: ls
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 5.0s
@@ -80,12 +80,12 @@ fn a_sub_agent_that_works_on_is_told_of_in_the_turn_that_asks_for_it() {
     let events = numbered(1, events);
     expect![[r#"
         ✓ agents: spawnAgent (1)
-          └ agent abcdef had not ended when the turn did: ls
+          └ agent abcdef was still running when the turn ended: ls
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 5.0s
 
-          └ agent abcdef had not ended when the turn did: make
+          └ agent abcdef was still running when the turn ended: make
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 3.0s
@@ -101,7 +101,7 @@ fn a_question_without_an_answer_does_not_wait_for_ever() {
     let events = vec![sample::turn_started(), sample::opened(ask), sample::interrupted()];
     let mut transcript = fed(LOOK, &numbered(1, events));
     let told = screen(&mut transcript, 60, 12);
-    assert!(!told.contains("waiting") && told.contains("→ no answer was heard of before"), "{told}");
+    assert!(!told.contains("waiting") && told.contains("→ no answer was seen before"), "{told}");
     let mut late = numbered(4, vec![sample::closed(Decision::Accept, Who::User)]);
     late[0].turn = Some(1);
     feed(&mut transcript, &late);
@@ -127,7 +127,7 @@ fn in_whatever_pages_the_events_come_nothing_goes_on_after_the_end() {
         let mut transcript = fed(LOOK, &events[cut..]);
         transcript.prepend(events[cut].seq, events[..cut].to_vec());
         let told = screen(&mut transcript, 60, 30);
-        let goes_on = ["is at work", "waiting", "⠋"].iter().any(|word| told.contains(word));
+        let goes_on = ["is working", "waiting", "⠋"].iter().any(|word| told.contains(word));
         assert!(!goes_on && !transcript.roll.cells().any(|cell| cell.is_open()), "cut at {cut}: {told}");
     }
 }

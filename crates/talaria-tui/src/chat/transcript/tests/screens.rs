@@ -150,8 +150,8 @@ fn a_turn_in_short_and_unfolded() {
           look at the tests
           └ agent abcdef is done: ls
         the conversation was shortened
-        ↻ Codex tries again: 1/5
-        Codex sent something this version does not know: item/new/thing (×2)
+        ↻ Codex retries: 1/5
+        Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done
 
@@ -241,8 +241,8 @@ fn a_turn_in_short_and_unfolded() {
           └ agent abcdef is done
               ls
         the conversation was shortened
-        ↻ Codex tries again: 1/5
-        Codex sent something this version does not know: item/new/thing (×2)
+        ↻ Codex retries: 1/5
+        Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done
 
@@ -273,8 +273,8 @@ fn windows_of_all_sizes() {
           look at the tests
           └ agent abcdef is done: ls
         the conversation was shortened
-        ↻ Codex tries again: 1/5
-        Codex sent something this version does not know: item/new/thing (×2)
+        ↻ Codex retries: 1/5
+        Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done
 
@@ -438,7 +438,7 @@ fn what_runs_shows_its_time_and_its_last_lines() {
           … 9 more lines (Ctrl-O)
 
         ? rm ⟨U+202E⟩x
-          → no answer was heard of before the turn ended
+          → no answer was seen before the turn ended
 
         interrupted by you
         tokens: 9.6k in (4.8k cached), 12 out, 8.0s

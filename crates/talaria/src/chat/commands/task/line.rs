@@ -22,7 +22,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Trouble> {
     Ok(words)
 }
 
-/// Takes options, and the words before the text; gives the text, if that is not told apart by `--`.
+/// Takes options, and the words before the text; returns the text, if `--` does not separate it.
 fn leading<'a>(
     line: &'a str,
     options: &Options,

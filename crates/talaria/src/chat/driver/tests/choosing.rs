@@ -8,31 +8,31 @@ fn gives_back(news: &News, text: &str) -> bool {
     matches!(news, News::Refused { prompt: Some(back), .. } if *back == prompt(text))
 }
 
-fn choose(driver: &mut Driver, command: Command) {
-    driver.wish(Wish::Run(command));
+fn choose(driver: &mut Driver, command: SlashCommand) {
+    driver.wish(ChatEffect::Run(command));
     assert!(driver.is_choosing);
     told(driver);
 }
 
-fn model() -> Command {
-    Command::Model(Some("m".to_owned()))
+fn model() -> SlashCommand {
+    SlashCommand::Model(Some("m".to_owned()))
 }
 
 #[tokio::test]
 async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
     let (mut driver, _home) = driver(None).await;
     choose(&mut driver, model());
-    driver.wish(Wish::Shell("make clean".to_owned()));
+    driver.wish(ChatEffect::Shell("make clean".to_owned()));
     assert!(driver.is_shell_running(), "Ctrl-C is for it");
-    driver.wish(Wish::StopShell);
+    driver.wish(ChatEffect::StopShell);
     let news = told(&mut driver);
     assert!(
         matches!(&news[..], [News::ShellEnded { note: Some(note), .. }] if note.starts_with("not run")),
         "{news:?}"
     );
-    for stop in [Wish::Interrupt, Wish::Run(Command::Stop)] {
-        driver.wish(Wish::Send(prompt("one")));
-        driver.wish(Wish::Run(Command::Queue("two".to_owned())));
+    for stop in [ChatEffect::Interrupt, ChatEffect::Run(SlashCommand::Stop)] {
+        driver.wish(ChatEffect::Send(prompt("one")));
+        driver.wish(ChatEffect::Run(SlashCommand::Queue("two".to_owned())));
         driver.wish(stop);
         let news = told(&mut driver);
         let is_back = |news: &[News]| gives_back(&news[0], "two") && gives_back(&news[1], "one");
@@ -48,9 +48,13 @@ async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
 async fn whoever_leaves_hears_of_everything_that_waited_for_a_choice() {
     let (mut driver, _home) = driver(None).await;
     driver.is_choosing = true;
-    let queue = Wish::Run(Command::Queue("two".to_owned()));
-    for wish in [Wish::Send(prompt("one")), queue, Wish::Run(Command::Compact), Wish::Shell("ls".to_owned())]
-    {
+    let queue = ChatEffect::Run(SlashCommand::Queue("two".to_owned()));
+    for wish in [
+        ChatEffect::Send(prompt("one")),
+        queue,
+        ChatEffect::Run(SlashCommand::Compact),
+        ChatEffect::Shell("ls".to_owned()),
+    ] {
         driver.wish(wish);
     }
     let left = driver.leave_within(Duration::ZERO).await;
@@ -63,7 +67,7 @@ async fn a_shell_command_behind_a_choice_that_is_refused_at_the_last_moment_is_n
     let (mut driver, _home) = driver(None).await;
     driver.is_choosing = true;
     let _open = driver.under_way.begin(Some("your choice".to_owned()));
-    driver.wish(Wish::Shell("ls".to_owned()));
+    driver.wish(ChatEffect::Shell("ls".to_owned()));
     driver.teller.send(Done::ChoiceMade(Choice::Refused)).await.unwrap();
     let left = driver.leave_within(Duration::from_millis(50)).await;
     assert_eq!(left.refused, ["the shell command was not run"]);
@@ -73,20 +77,20 @@ async fn a_shell_command_behind_a_choice_that_is_refused_at_the_last_moment_is_n
 async fn a_running_turn_is_stopped_while_a_choice_is_being_made() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     choose(&mut driver, model());
-    driver.wish(Wish::Run(Command::Stop));
+    driver.wish(ChatEffect::Run(SlashCommand::Stop));
     assert!(driver.after_choice.is_empty());
     assert!(driver.under_way.names().iter().any(|name| name == errand::STOP));
 }
 
 #[tokio::test]
 async fn words_behind_a_refused_choice_go_to_no_conversation() {
-    let task = Command::Task("watch codex-1".to_owned());
-    for choice in [model(), Command::Resume(Some("typo".to_owned())), task] {
+    let task = SlashCommand::Task("watch codex-1".to_owned());
+    for choice in [model(), SlashCommand::Resume(Some("typo".to_owned())), task] {
         let (mut driver, _home) = driver(Some(conversation())).await;
         choose(&mut driver, choice);
-        driver.wish(Wish::Send(prompt("one")));
-        driver.wish(Wish::Run(Command::Compact));
-        driver.wish(Wish::Say(prompt("two"), When::Now));
+        driver.wish(ChatEffect::Send(prompt("one")));
+        driver.wish(ChatEffect::Run(SlashCommand::Compact));
+        driver.wish(ChatEffect::Say(prompt("two"), When::Now));
         let under_way = driver.under_way.names();
         driver.done(Done::ChoiceMade(Choice::Refused));
         let news = told(&mut driver);
@@ -100,10 +104,10 @@ async fn words_behind_a_refused_choice_go_to_no_conversation() {
 #[tokio::test]
 async fn words_behind_a_further_choice_are_meant_for_that_one() {
     let (mut driver, _home) = driver(Some(conversation())).await;
-    choose(&mut driver, Command::Resume(Some("typo".to_owned())));
-    driver.wish(Wish::Send(prompt("old")));
-    driver.wish(Wish::Run(Command::New));
-    driver.wish(Wish::Send(prompt("new")));
+    choose(&mut driver, SlashCommand::Resume(Some("typo".to_owned())));
+    driver.wish(ChatEffect::Send(prompt("old")));
+    driver.wish(ChatEffect::Run(SlashCommand::New));
+    driver.wish(ChatEffect::Send(prompt("new")));
     driver.done(Done::ChoiceMade(Choice::Refused));
     let news = told(&mut driver);
     assert!(gives_back(&news[0], "old") && matches!(news[1], News::Opened(None)), "{news:?}");

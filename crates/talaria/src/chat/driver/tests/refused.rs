@@ -43,9 +43,9 @@ fn refusals(news: &[News]) -> Vec<(&str, Option<&str>)> {
 
 #[tokio::test]
 async fn words_that_meet_another_turn_come_back_and_go_to_it_the_next_time() {
-    let says = "not sent: a turn of this conversation runs\n\
+    let says = "not sent: a turn of this conversation is running\n\
                 once that turn is shown here, send it again: it goes to that turn";
-    for wish in [Wish::Send(prompt("go")), Wish::Say(prompt("go"), When::Now)] {
+    for wish in [ChatEffect::Send(prompt("go")), ChatEffect::Say(prompt("go"), When::Now)] {
         let (mut driver, home) = driver(Some(conversation())).await;
         told(&mut driver);
         // The turn that was to be steered is over, and another one was written down.
@@ -62,9 +62,9 @@ async fn a_stop_that_comes_after_the_turn_says_that_none_runs() {
     let (mut driver, home) = driver(Some(conversation())).await;
     told(&mut driver);
     refuse_at(home.path(), &[("/interrupt", ProblemCode::Conflict)]);
-    driver.wish(Wish::Interrupt);
+    driver.wish(ChatEffect::Interrupt);
     let news = settled(&mut driver).await;
-    assert_eq!(refusals(&news), [("no turn runs here", None)], "{news:?}");
+    assert_eq!(refusals(&news), [("no turn is running here", None)], "{news:?}");
 }
 
 #[tokio::test]
@@ -72,16 +72,16 @@ async fn a_stop_without_a_turn_says_so_only_where_that_is_known() {
     let idle = || SessionInfo { running: false, last_seq: 0, ..conversation() };
     let (mut driver, _home) = driver(Some(idle())).await;
     told(&mut driver);
-    driver.wish(Wish::Run(Command::Stop));
-    assert_eq!(refusals(&told(&mut driver)), [("no turn runs here", None)]);
+    driver.wish(ChatEffect::Run(SlashCommand::Stop));
+    assert_eq!(refusals(&told(&mut driver)), [("no turn is running here", None)]);
     assert!(driver.under_way.is_empty(), "the engine is not asked");
 
     driver.engine_seen(Seen::Away);
     told(&mut driver);
-    driver.wish(Wish::Run(Command::Stop));
+    driver.wish(ChatEffect::Run(SlashCommand::Stop));
     let news = told(&mut driver);
-    let asks = "it is not known whether a turn runs here; asking the engine to stop it";
+    let asks = "it is not known whether a turn is running here; asking the engine to stop it";
     assert!(news.iter().any(|news| matches!(news, News::Reply(text) if text.text() == asks)), "{news:?}");
     assert!(refusals(&news).is_empty(), "{news:?}");
-    assert_eq!(driver.under_way.names(), ["the wish to stop the turn"]);
+    assert_eq!(driver.under_way.names(), ["the request to stop the turn"]);
 }

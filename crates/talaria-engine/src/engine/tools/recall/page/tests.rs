@@ -45,6 +45,8 @@ fn row() -> SessionRow {
         started: None,
         settings: None,
         state: SessionState::Idle,
+        contract: None,
+        contract_said: false,
         archived: false,
         created_at: 0,
         updated_at: 0,

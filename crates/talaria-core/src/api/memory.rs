@@ -1,0 +1,202 @@
+//! What is remembered across conversations: what a person lists, changes, takes back and approves.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// Which memory is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct MemoryQuery {
+    /// A directory of the project for which is said what a new conversation starts with.
+    pub cwd: Option<String>,
+}
+
+/// Everything that is remembered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryList {
+    /// The directory of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The entries, in the order in which they were made.
+    pub entries: Vec<MemoryItem>,
+    /// How many proposals wait.
+    pub pending: usize,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryItem {
+    /// Its id: `mem-` and twelve hex digits.
+    pub id: String,
+    /// `user`, `notes` or `project:DIRECTORY`.
+    pub scope: String,
+    /// The text.
+    pub text: String,
+    /// The revision that wrote it.
+    pub revision: i64,
+    /// Who wrote it: `person`, `model`, `file` (unverified), `import` or `review`.
+    pub author: String,
+    /// The conversation in which it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// When it was written.
+    pub updated_at: Timestamp,
+    /// Does a new conversation in the project start with it?
+    pub is_shown: bool,
+}
+
+/// Which changes are wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct MemoryHistoryQuery {
+    /// Only changes of this entry.
+    pub entry: Option<String>,
+    /// Only changes older than this revision.
+    pub before: Option<i64>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl Default for MemoryHistoryQuery {
+    fn default() -> Self {
+        Self { entry: None, before: None, limit: 50 }
+    }
+}
+
+/// One change of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryRevision {
+    /// Its number; later ones are higher.
+    pub id: i64,
+    /// The entry.
+    pub entry: String,
+    /// `user`, `notes` or `project:DIRECTORY`.
+    pub scope: String,
+    /// The text before; missing if the entry was added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The text after; missing if the entry was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// Who did it: `person`, `model`, `file` (unverified), `import` or `review`.
+    pub author: String,
+    /// In which conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// In which turn of the runtime.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// In which call of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// The revision that it takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<i64>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Changes that wait for a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryProposal {
+    /// Its id: `prop-` and eight hex digits.
+    pub id: String,
+    /// Why a person is asked.
+    pub reason: String,
+    /// The conversation whose model proposed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// What would change.
+    pub changes: Vec<MemoryProposedChange>,
+}
+
+/// One change of a proposal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryProposedChange {
+    /// `user`, `notes` or `project:DIRECTORY`.
+    pub scope: String,
+    /// The entry, if there is one already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The text before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The text after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// What a person wants of the memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum MemoryWish {
+    /// Adds an entry.
+    Add {
+        /// `user`, `notes` or `project`.
+        scope: String,
+        /// The text.
+        text: String,
+        /// A directory of the project.
+        cwd: String,
+    },
+    /// Replaces the text of an entry.
+    Replace {
+        /// Its id, or a part of its text that only it has.
+        entry: String,
+        /// The new text.
+        text: String,
+    },
+    /// Removes an entry. Its text stays in the history.
+    Remove {
+        /// Its id, or a part of its text that only it has.
+        entry: String,
+    },
+    /// Takes back a change.
+    Undo {
+        /// Its number.
+        revision: i64,
+    },
+    /// Makes the changes of a proposal.
+    Approve {
+        /// Its id.
+        proposal: String,
+    },
+    /// Leaves the changes of a proposal undone.
+    Reject {
+        /// Its id.
+        proposal: String,
+    },
+}
+
+/// What was changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryDone {
+    /// The entries concerned.
+    pub changed: Vec<MemoryWritten>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// One entry that a wish was about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MemoryWritten {
+    /// Its id.
+    pub entry: String,
+    /// The revision; missing if it was already so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+}

@@ -1,0 +1,92 @@
+//! What the home remembers across conversations: who writes it, in which order, and what the person is told about it.
+//!
+//! Rows decide; the files below `memories` mirror them (`mirror`). Every change goes through `changing`, one at a time: hand
+//! edits are read back first, so no writer acts on less than there is. `snapshot` is what a conversation is opened with.
+//! Called by the tool, by the routes and by the opening of conversations. Nothing here deletes a text.
+
+mod answers;
+mod changing;
+mod mirror;
+mod snapshot;
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use talaria_core::memory::{MemoryEntry, MemoryScope};
+use talaria_store::{SessionRow, StoreError, TaskRow};
+
+use crate::engine::Inner;
+use crate::engine::tasks::worktrees::Kept;
+
+pub(crate) use changing::{MemoryOutcome, MemoryRefused};
+
+/// Keeps writers apart and remembers what was reported.
+#[derive(Default)]
+pub(crate) struct MemoryDesk {
+    /// Held while files and rows are compared and changed.
+    writing: tokio::sync::Mutex<()>,
+    /// The last trouble with each subject, so that a person reads it once.
+    reported: Mutex<HashMap<String, String>>,
+}
+
+impl MemoryDesk {
+    /// Returns the note unless it is the last one about its subject.
+    fn report(&self, subject: &str, note: String) -> Option<String> {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = reported.insert(subject.to_owned(), note.clone());
+        (last.as_ref() != Some(&note)).then_some(note)
+    }
+
+    /// Nothing is wrong with the subject any more.
+    fn settle(&self, subject: &str) {
+        self.reported.lock().unwrap_or_else(PoisonError::into_inner).remove(subject);
+    }
+}
+
+impl Inner {
+    /// Returns the entries of these scopes, in their order.
+    async fn remembered(&self, scopes: &[MemoryScope]) -> Result<Vec<MemoryEntry>, StoreError> {
+        let rows = self.shelf.store.memory_entries().await?;
+        let entries = rows.into_iter().map(|row| row.entry);
+        Ok(entries.filter(|entry| scopes.contains(&entry.scope)).collect())
+    }
+}
+
+impl Inner {
+    /// Reads hand edits back and returns the entries of these scopes, and what a person should know.
+    pub(crate) async fn read_memory(
+        &self,
+        scopes: &[MemoryScope],
+    ) -> Result<(Vec<MemoryEntry>, Vec<String>), StoreError> {
+        let _writing = self.memory.writing.lock().await;
+        let notes = self.sync_memory(scopes).await?;
+        Ok((self.remembered(scopes).await?, notes))
+    }
+}
+
+/// The scopes of a conversation.
+pub(crate) fn scopes_of(project: &str) -> [MemoryScope; 3] {
+    [MemoryScope::User, MemoryScope::Project(project.to_owned()), MemoryScope::Notes]
+}
+
+/// The directory of a session's project: the repository that it works in or has a worktree of, else its own directory.
+pub(crate) fn project_of(row: &SessionRow, task: Option<&TaskRow>) -> String {
+    match task.and_then(Kept::of) {
+        Some(kept) => kept.made.repository.to_string_lossy().into_owned(),
+        None => project_at(&row.cwd),
+    }
+}
+
+/// The directory of the project that a directory belongs to.
+pub(crate) fn project_at(cwd: &str) -> String {
+    let cwd = Path::new(cwd);
+    let root = cwd.ancestors().find(|directory| directory.join(".git").exists());
+    root.unwrap_or(cwd).to_string_lossy().into_owned()
+}
+
+/// A new name for an entry.
+fn mint_entry() -> String {
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("mem-{}", &random[..12])
+}

@@ -1,0 +1,202 @@
+//! The files that mirror the memory: what a person wrote there becomes changes, what changed elsewhere is written there.
+//!
+//! A file that cannot be read is never an empty file: it is left alone until it can be read. One that is no text is moved
+//! aside, whole. The rows are right at every moment; a file that cannot be written is written later.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use talaria_core::memory::merge::merge;
+use talaria_core::memory::scan::flag;
+use talaria_core::memory::{MemoryScope, file, find};
+use talaria_guard::redact::redact;
+use talaria_home::clock::now_ms;
+use talaria_home::faults;
+use talaria_home::home::ensure_dir;
+use talaria_home::user_file::{UserFile, UserFileError};
+use talaria_store::{MemoryAuthor, MemoryMirror, MemoryOrigin, MemoryWrite, MemoryWriteResult, StoreError};
+
+use super::mint_entry;
+use crate::engine::Inner;
+
+/// How often a file or the rows may change while they are compared.
+const TRIES: usize = 5;
+
+/// What a file said.
+enum MirrorFile {
+    Missing,
+    Text(String),
+    /// It was no text, and is now here.
+    SetAside(PathBuf),
+}
+
+impl Inner {
+    /// Reads edits of the files back and writes what is missing there. Returns what a person should know. The caller holds
+    /// the right to write.
+    pub(super) async fn sync_memory(&self, scopes: &[MemoryScope]) -> Result<Vec<String>, StoreError> {
+        let mut notes = Vec::new();
+        for scope in scopes {
+            let path = self.home.memories_dir().join(scope.file());
+            match self.sync_scope(scope, &path, &mut notes).await? {
+                Ok(()) => self.memory.settle(&scope.to_string()),
+                Err(error) => {
+                    let note = format!(
+                        "the memory file is left as it is and the entries are kept: {error}; correct or move the file"
+                    );
+                    notes.extend(self.memory.report(&scope.to_string(), note));
+                }
+            }
+        }
+        Ok(notes)
+    }
+
+    async fn sync_scope(
+        &self,
+        scope: &MemoryScope,
+        path: &Path,
+        notes: &mut Vec<String>,
+    ) -> Result<Result<(), UserFileError>, StoreError> {
+        let mut tries = 1;
+        loop {
+            let read = match blocking(path, read).await {
+                Ok(read) => read,
+                Err(error) => return Ok(Err(error)),
+            };
+            if let MirrorFile::SetAside(kept) = &read {
+                let (name, kept) = (path.display(), kept.display());
+                notes.push(format!(
+                    "{name} was not UTF-8: its bytes are in {kept}, and the file is written anew"
+                ));
+            }
+            let text = match &read {
+                MirrorFile::Text(text) => Some(text.as_str()),
+                MirrorFile::Missing | MirrorFile::SetAside(_) => None,
+            };
+            if let Some(text) = text
+                && !self.read_back(scope, text, notes).await?
+            {
+                tries += 1;
+                if tries > TRIES {
+                    return Ok(Err(UserFileError::Changed(path.to_owned())));
+                }
+                continue;
+            }
+            faults::point("after:memory-read-back").await;
+            let entries = self.remembered(std::slice::from_ref(scope)).await?;
+            let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
+            // A file that says the same in another form is left in the form that its author gave it.
+            if file::parse(text.unwrap_or_default()) == texts {
+                return Ok(Ok(()));
+            }
+            let wanted = file::render(texts);
+            let (expected, new) = (text.map(str::to_owned), wanted.clone());
+            match blocking(path, move |path| write(path, expected.as_deref(), &new)).await {
+                Ok(()) => {
+                    faults::point("after:memory-written").await;
+                    let mirror = MemoryMirror { scope: scope.to_string(), text: wanted };
+                    self.note_mirror(mirror).await?;
+                    return Ok(Ok(()));
+                }
+                // An editor was faster: what it wrote is read first.
+                Err(UserFileError::Changed(_)) if tries < TRIES => tries += 1,
+                Err(error) => return Ok(Err(error)),
+            }
+        }
+    }
+
+    /// Makes changes of what a person wrote into a file. `false` if the rows changed meanwhile.
+    async fn read_back(
+        &self,
+        scope: &MemoryScope,
+        text: &str,
+        notes: &mut Vec<String>,
+    ) -> Result<bool, StoreError> {
+        let store = &self.shelf.store;
+        let base = store.memory_mirror(&scope.to_string()).await?.map(|mirror| mirror.text);
+        if base.as_deref() == Some(text) {
+            return Ok(true);
+        }
+        let typed = file::parse(text);
+        // Entry by entry: a mask must not reach over the sign between two of them.
+        let masked: Vec<String> = typed.iter().map(|entry| file::tidy(&redact(entry))).collect();
+        let entries = self.remembered(std::slice::from_ref(scope)).await?;
+        let base = file::parse(&base.unwrap_or_default());
+        let changes = merge(scope, &base, &masked, &entries, mint_entry);
+        let flagged: Vec<String> = changes
+            .iter()
+            .filter_map(|change| change.after.as_deref())
+            .filter_map(|text| Some(format!("\"{}\": {}", find::preview(text), flag(text)?)))
+            .collect();
+        let kept = MemoryMirror { scope: scope.to_string(), text: redact(text).into_owned() };
+        let write = MemoryWrite {
+            mirror: Some(kept.clone()),
+            file_text: Some(kept),
+            ..MemoryWrite::new(changes, MemoryOrigin::of(MemoryAuthor::File), now_ms())
+        };
+        if matches!(store.write_memory(write).await?, MemoryWriteResult::Stale { .. }) {
+            return Ok(false);
+        }
+        if masked != typed {
+            notes.push(format!("a secret in {} was masked", scope.file()));
+        }
+        let note = |what: String| {
+            format!(
+                "an entry of {} looks like planted instructions ({what}); check it with `talaria memory list`",
+                scope.file()
+            )
+        };
+        notes.extend(flagged.into_iter().map(note));
+        Ok(true)
+    }
+
+    async fn note_mirror(&self, mirror: MemoryMirror) -> Result<(), StoreError> {
+        let origin = MemoryOrigin::of(MemoryAuthor::File);
+        let write = MemoryWrite { mirror: Some(mirror), ..MemoryWrite::new(Vec::new(), origin, now_ms()) };
+        self.shelf.store.write_memory(write).await.map(drop)
+    }
+}
+
+fn read(path: &Path) -> Result<MirrorFile, UserFileError> {
+    match UserFile::read(path) {
+        Ok(text) => Ok(text.map_or(MirrorFile::Missing, MirrorFile::Text)),
+        Err(UserFileError::NotUtf8 { .. }) => set_aside(path).map(MirrorFile::SetAside),
+        Err(error) => Err(error),
+    }
+}
+
+/// Moves a file beside itself, under a name that no other file has.
+fn set_aside(path: &Path) -> Result<PathBuf, UserFileError> {
+    let failed = |source| UserFileError::Write { path: path.to_owned(), source };
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".kept-{}", now_ms()));
+    let kept = path.with_file_name(name);
+    // A link fails where a rename would replace a file.
+    std::fs::hard_link(path, &kept).map_err(failed)?;
+    std::fs::remove_file(path).map_err(failed)?;
+    Ok(kept)
+}
+
+fn write(path: &Path, expected: Option<&str>, new: &str) -> Result<(), UserFileError> {
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    ensure_dir(directory).map_err(|error| UserFileError::Directory {
+        path: directory.to_owned(),
+        source: io::Error::other(error.to_string()),
+    })?;
+    let file = UserFile::lock(path)?;
+    match file.text() == expected {
+        true => file.replace(new),
+        false => Err(UserFileError::Changed(path.to_owned())),
+    }
+}
+
+/// Runs a function on a file where it may wait.
+async fn blocking<T: Send + 'static>(
+    path: &Path,
+    run: impl FnOnce(&Path) -> Result<T, UserFileError> + Send + 'static,
+) -> Result<T, UserFileError> {
+    let owned = path.to_owned();
+    let ran = tokio::task::spawn_blocking(move || run(&owned)).await;
+    ran.unwrap_or_else(|error| {
+        Err(UserFileError::Read { path: path.to_owned(), source: io::Error::other(error.to_string()) })
+    })
+}

@@ -1,0 +1,173 @@
+//! `talaria_memory`: the model saves, corrects, removes and reads what is remembered across conversations.
+//!
+//! Rights are judged at every call: sub-agents and tasks that a model started only read, other tasks write if `memory.tasks`
+//! says so. A batch is done as a whole or not at all. What is refused or waits is said to the person in one line, too.
+
+mod arguments;
+mod page;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use talaria_codex::conversation::Command;
+use talaria_core::config::Config;
+use talaria_core::event::Event;
+use talaria_core::ids::SessionId;
+use talaria_core::memory::draft::MemoryOperation;
+use talaria_core::principal::{Principal, PrincipalKind};
+use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolSpec};
+use talaria_guard::redact::redact;
+use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
+
+use crate::engine::Inner;
+use crate::engine::memory::{MemoryRefused, project_of, scopes_of};
+use arguments::MemoryArguments;
+
+/// What the model reads about it.
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "talaria_memory",
+        description: "Save, correct, remove or read lasting notes; later conversations start with them. Save what stays \
+                      useful: who the user is and prefers (user), facts and conventions of this project (project), lessons \
+                      about the machine and its tools (notes). Short, one fact an entry, no secrets, no passing state of \
+                      the work. Correct an entry rather than adding a second one.",
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "operations": {
+                    "type": "array",
+                    "description": "Done together or not at all.",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "op": { "type": "string", "enum": ["add", "replace", "remove", "read"] },
+                            "scope": {
+                                "type": "string",
+                                "enum": ["user", "project", "notes"],
+                                "description": "May be left out for read: all.",
+                            },
+                            "text": { "type": "string", "description": "add, replace: the whole new entry." },
+                            "find": {
+                                "type": "string",
+                                "description": "replace, remove: a part that only this entry has. read: only entries \
+                                                with it.",
+                            },
+                        },
+                        "required": ["op"],
+                        "additionalProperties": false,
+                    },
+                },
+            },
+            "required": ["operations"],
+            "additionalProperties": false,
+        }),
+        limit: Duration::from_secs(20),
+    }
+}
+
+/// Whether a call with these arguments only reads. One that cannot be understood is taken for a change.
+pub(super) fn effect(arguments: &Value) -> ToolEffect {
+    let operations = arguments.get("operations").and_then(Value::as_array);
+    let is_read = |operation: &Value| operation.get("op").and_then(Value::as_str) == Some("read");
+    match operations.is_some_and(|operations| operations.iter().all(is_read)) {
+        true => ToolEffect::Reads,
+        false => ToolEffect::Changes,
+    }
+}
+
+impl Inner {
+    /// Answers one call; `Err` says to the model why nothing was done.
+    pub(super) async fn use_memory(
+        &self,
+        session: &SessionId,
+        call: &ToolInvocation,
+        config: &Config,
+    ) -> Result<String, String> {
+        let read =
+            async { Ok((self.shelf.store.session(session).await?, self.shelf.store.task(session).await?)) };
+        let (row, task) = read.await.map_err(|error| unread(&error))?;
+        let row = row.ok_or_else(|| "this conversation is not known any more".to_owned())?;
+        let project = project_of(&row, task.as_ref());
+        let MemoryArguments { operations, looks } = MemoryArguments::parse(&call.arguments, &project)?;
+        let mut text = String::new();
+        if !operations.is_empty() {
+            if let Some(why) = only_reads(task.as_ref(), call, config) {
+                self.report_memory(session, &format!("a change of the memory was refused: {why}"));
+                return Err(format!("nothing was changed: {why}; op read works"));
+            }
+            text = self.save_memory(session, call, config, operations).await?;
+        }
+        let (entries, notes) =
+            self.read_memory(&scopes_of(&project)).await.map_err(|error| unread(&error))?;
+        notes.iter().for_each(|note| self.report_memory(session, note));
+        Ok(page::answer(text, &entries, &looks, config))
+    }
+
+    /// Does the changes of a call; returns what the model reads of them.
+    async fn save_memory(
+        &self,
+        session: &SessionId,
+        call: &ToolInvocation,
+        config: &Config,
+        operations: Vec<MemoryOperation>,
+    ) -> Result<String, String> {
+        let origin = MemoryOrigin {
+            author: MemoryAuthor::Model,
+            session: Some(session.clone()),
+            turn: Some(call.turn.to_string()),
+            call: Some(call.item.to_string()),
+        };
+        let approval = config.memory.write_approval == Some(true);
+        match self.change_memory(operations.clone(), origin, approval).await {
+            Ok(outcome) => {
+                outcome.notes.iter().for_each(|note| self.report_memory(session, note));
+                if let Some((id, reason)) = &outcome.proposal {
+                    self.report_memory(
+                        session,
+                        &format!(
+                            "a change of the memory waits for you ({reason}): talaria memory approve {id}"
+                        ),
+                    );
+                }
+                Ok(page::changed(&operations, &outcome))
+            }
+            Err(MemoryRefused::Operations(reasons)) => {
+                let text = page::refused(&operations, &reasons);
+                let why = reasons.iter().flatten().next().map_or("", String::as_str);
+                self.report_memory(session, &format!("the model's change of the memory was refused: {why}"));
+                Err(text)
+            }
+            Err(MemoryRefused::Conflict(why)) => Err(format!("nothing was changed: {why}")),
+            Err(MemoryRefused::Store(error)) => {
+                let why = format!("nothing was changed: the memory cannot be written now: {error}");
+                self.report_memory(session, &why);
+                Err(why)
+            }
+        }
+    }
+
+    /// One line for the person, in the conversation.
+    fn report_memory(&self, session: &SessionId, note: &str) {
+        let message = redact(&format!("memory: {note}")).into_owned();
+        self.desk.tell(session, Command::Report { event: Box::new(Event::Warning { message }) });
+    }
+}
+
+/// Why a call may only read; none if it may write.
+fn only_reads(task: Option<&TaskRow>, call: &ToolInvocation, config: &Config) -> Option<&'static str> {
+    let is_persons = |task: &TaskRow| {
+        task.owner.parse::<Principal>().is_ok_and(|owner| owner.kind() == PrincipalKind::Person)
+    };
+    match task {
+        _ if call.caller == ToolCaller::SubAgent => Some("a sub-agent only reads the memory"),
+        Some(task) if !is_persons(task) => Some("a task that a model started only reads the memory"),
+        Some(_) if config.memory.tasks != Some(true) => {
+            Some("background tasks only read the memory (memory.tasks is off)")
+        }
+        _ => None,
+    }
+}
+
+fn unread(error: &StoreError) -> String {
+    format!("the memory cannot be read now: {error}")
+}

@@ -1,0 +1,203 @@
+//! `talaria_web`: the model reads a web page as Markdown, one part at a time, or the passages that have certain words.
+//!
+//! The order of checks: arguments, no secret in the address, permission (`permission`), then the guarded connection of
+//! `talaria-web`, which judges every address on every hop. Each request is in the audit log before it is sent; each refusal
+//! is there too. The text that returns is fenced as a stranger's. Nothing is fetched again for a page that the same
+//! conversation read in the last minutes.
+
+mod arguments;
+mod permission;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use talaria_core::config::WebConfig;
+use talaria_core::ids::SessionId;
+use talaria_core::principal::Principal;
+use talaria_core::tool::{ToolInvocation, ToolSpec};
+use talaria_guard::redact::redact;
+use talaria_store::{AuditOutcome, NewAudit};
+use talaria_web::{
+    Fence, FetchError, FetchLimits, HopRules, Network, PageCache, PageFacts, PageFetcher, Roots, WebPage,
+    has_secret, parse_page_address, read_page,
+};
+use tokio::sync::Semaphore;
+use url::Url;
+
+use crate::engine::Inner;
+use arguments::WebArguments;
+use permission::{WebPermission, WebQuestions, site};
+use talaria_home::clock::now_ms;
+
+/// How many pages are turned into text at once: that may take a while for one that is made to be slow.
+const READERS: usize = 2;
+/// The action in the audit log.
+const ACTION: &str = "read_web";
+
+/// What the model is told of it.
+pub(super) fn spec() -> ToolSpec {
+    ToolSpec {
+        name: "talaria_web",
+        description: "Read a web page as Markdown: HTML, text, JSON or XML at a public address. Long pages come in parts. \
+                      Use it when you know the address.",
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "url": { "type": "string", "description": "The address, with http:// or https://." },
+                "find": {
+                    "type": "string",
+                    "description": "Return only the passages that contain this text, in any case.",
+                },
+                "page": { "type": "integer", "description": "The page of a long result, from 1." },
+            },
+            "required": ["url"],
+            "additionalProperties": false,
+        }),
+        // The fetch takes 20 seconds at most; the rest is for a person who is asked.
+        limit: Duration::from_secs(60),
+    }
+}
+
+/// What reads web pages for all conversations of an engine.
+pub(crate) struct WebReader {
+    fetcher: PageFetcher,
+    cache: Mutex<PageCache>,
+    readers: Semaphore,
+    since: Instant,
+    pub(crate) questions: WebQuestions,
+}
+
+impl Default for WebReader {
+    fn default() -> Self {
+        Self {
+            fetcher: PageFetcher::new(Network::system(), Roots::System, FetchLimits::default()),
+            cache: Mutex::default(),
+            readers: Semaphore::new(READERS),
+            since: Instant::now(),
+            questions: WebQuestions::default(),
+        }
+    }
+}
+
+impl WebReader {
+    fn remembered(&self, session: &SessionId, url: &Url) -> Option<(Arc<WebPage>, Duration)> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.get(session.as_str(), url, self.since.elapsed())
+    }
+
+    fn remember(&self, session: &SessionId, url: &Url, page: &Arc<WebPage>) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.put(session.as_str(), url, self.since.elapsed(), Arc::clone(page));
+    }
+}
+
+impl Inner {
+    /// Answers one call; `Err` says to the model why there is no answer.
+    pub(super) async fn read_web(
+        self: &Arc<Self>,
+        session: &SessionId,
+        call: &ToolInvocation,
+        config: &WebConfig,
+    ) -> Result<String, String> {
+        let arguments = WebArguments::parse(&call.arguments)?;
+        if has_secret(&arguments.url) {
+            let why = "the address has a secret in it, which would be sent away; nothing was fetched";
+            self.refuse_web(session, &arguments.url, why).await;
+            return Err(why.to_owned());
+        }
+        let url = match parse_page_address(&arguments.url) {
+            Ok(url) => url,
+            Err(why) => {
+                self.refuse_web(session, &arguments.url, &why.to_string()).await;
+                return Err(why.to_string());
+            }
+        };
+        let (page, age) = match self.web.remembered(session, &url) {
+            Some(remembered) => remembered,
+            None => (self.fetch_page(session, call, config, &url).await?, Duration::ZERO),
+        };
+        let fence = Fence::new(uuid::Uuid::new_v4().as_u64_pair().0);
+        let facts = PageFacts { page: &page, age: age.as_secs(), part: arguments.page };
+        match &arguments.find {
+            Some(words) => fence.passages(facts, words),
+            None => fence.part(facts),
+        }
+    }
+
+    async fn fetch_page(
+        self: &Arc<Self>,
+        session: &SessionId,
+        call: &ToolInvocation,
+        config: &WebConfig,
+        url: &Url,
+    ) -> Result<Arc<WebPage>, String> {
+        let is_open = match self.may_read_web(session, call, config, url).await? {
+            WebPermission::Everywhere => true,
+            WebPermission::ThisSite => false,
+        };
+        let may_follow = |next: &Url| is_open || site(next) == site(url);
+        let before_request = |url: Url, address: SocketAddr| {
+            let (engine, session) = (Arc::clone(self), session.clone());
+            let work = async move {
+                let what = format!("GET {} at {address}", redact(url.as_str()));
+                let kept = engine.shelf.store.add_audit(web_audit(&session, AuditOutcome::Done, what)).await;
+                kept.map_err(|error| format!("the request cannot be written into the audit log: {error}"))
+            };
+            Box::pin(work) as futures_util::future::BoxFuture<'_, Result<(), String>>
+        };
+        let rules =
+            HopRules { allow: &config.allow, may_follow: &may_follow, before_request: &before_request };
+        let fetched = match self.web.fetcher.fetch(url, &rules).await {
+            Ok(fetched) => fetched,
+            Err(error) => {
+                let is_refusal = !matches!(
+                    error,
+                    FetchError::Connect(_)
+                        | FetchError::Broken(_)
+                        | FetchError::TooSlow(_)
+                        | FetchError::Encoding(_)
+                );
+                if is_refusal {
+                    self.refuse_web(session, url.as_str(), &error.to_string()).await;
+                }
+                return Err(error.to_string());
+            }
+        };
+        let no_reader = |_| "pages cannot be read while the engine ends".to_owned();
+        let reader = self.web.readers.acquire().await.map_err(|_| no_reader(()))?;
+        let page = tokio::task::spawn_blocking(move || read_page(fetched)).await;
+        drop(reader);
+        let page = Arc::new(page.map_err(|_| "the page cannot be turned into text".to_owned())??);
+        self.web.remember(session, url, &page);
+        Ok(page)
+    }
+
+    /// Writes a refusal into the audit log.
+    async fn refuse_web(&self, session: &SessionId, address: &str, why: &str) {
+        let address: String = redact(address).chars().take(300).collect();
+        let entry = web_audit(session, AuditOutcome::Refused, format!("{address}: {why}"));
+        if let Err(error) = self.shelf.store.add_audit(entry).await {
+            tracing::warn!("a refused web page is not in the audit log: {error}");
+        }
+    }
+}
+
+fn web_audit(session: &SessionId, outcome: AuditOutcome, what: String) -> NewAudit {
+    NewAudit {
+        at: now_ms(),
+        action: ACTION.to_owned(),
+        outcome,
+        principal: Principal::model("codex").to_string(),
+        established: "tool call of the conversation".to_owned(),
+        pid: None,
+        terminal: None,
+        program: None,
+        session: Some(session.to_string()),
+        request: None,
+        digest: None,
+        decision: None,
+        reason: Some(what),
+    }
+}

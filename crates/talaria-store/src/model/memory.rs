@@ -1,0 +1,115 @@
+//! What is remembered across conversations: entries, their revisions, proposals, the mirrored files, and snapshots.
+
+use talaria_core::ids::SessionId;
+use talaria_core::memory::{MemoryChange, MemoryEntry};
+
+use crate::model::words::{MemoryAuthor, MemoryProposalState};
+
+/// An entry, also a removed one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryEntryRow {
+    pub entry: MemoryEntry,
+    pub is_removed: bool,
+    pub updated_at: i64,
+}
+
+/// Who changed the memory, and in which call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryOrigin {
+    pub author: MemoryAuthor,
+    pub session: Option<SessionId>,
+    /// The runtime's turn.
+    pub turn: Option<String>,
+    /// The call of the tool.
+    pub call: Option<String>,
+}
+
+impl MemoryOrigin {
+    /// An author outside of any conversation.
+    pub fn of(author: MemoryAuthor) -> Self {
+        Self { author, session: None, turn: None, call: None }
+    }
+}
+
+/// A change that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryRevisionRow {
+    pub id: i64,
+    /// `expects` is the revision that it followed, if it is known.
+    pub change: MemoryChange,
+    pub origin: MemoryOrigin,
+    pub undoes: Option<i64>,
+    pub at: i64,
+}
+
+/// Changes that wait for a person, or were decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryProposalRow {
+    pub id: String,
+    pub state: MemoryProposalState,
+    pub reason: String,
+    /// The changes, as JSON.
+    pub changes: String,
+    pub origin: MemoryOrigin,
+    pub at: i64,
+    pub decided_at: Option<i64>,
+}
+
+/// The text of a file as Talaria last wrote or read it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryMirror {
+    /// The scope, in its stored form.
+    pub scope: String,
+    pub text: String,
+}
+
+/// What is written at once, all of it or nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemoryWrite {
+    pub changes: Vec<MemoryChange>,
+    pub origin: MemoryOrigin,
+    pub undoes: Option<i64>,
+    /// The proposal that this decides.
+    pub decides: Option<(String, MemoryProposalState)>,
+    /// The text that the file of a scope has now.
+    pub mirror: Option<MemoryMirror>,
+    /// A text that a person wrote into a file.
+    pub file_text: Option<MemoryMirror>,
+    pub at: i64,
+}
+
+impl MemoryWrite {
+    /// Changes by an author, and nothing else.
+    pub fn new(changes: Vec<MemoryChange>, origin: MemoryOrigin, at: i64) -> Self {
+        Self { changes, origin, undoes: None, decides: None, mirror: None, file_text: None, at }
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryWriteResult {
+    /// It was done; the numbers of the revisions, in the order of the changes.
+    Written(Vec<i64>),
+    /// This entry changed since it was read. Nothing was written.
+    Stale { entry: String },
+    /// The proposal was decided before. Nothing was written.
+    Decided { state: MemoryProposalState },
+}
+
+/// Which revisions are wanted. `None` wants all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemoryRevisionFilter {
+    pub entry: Option<String>,
+    /// Older than this one.
+    pub before: Option<i64>,
+}
+
+/// What a conversation was sent of the memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemorySnapshotRow {
+    pub session: SessionId,
+    pub digest: String,
+    pub text: String,
+    pub entries: Vec<String>,
+    pub at: i64,
+}

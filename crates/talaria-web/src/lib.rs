@@ -1,0 +1,28 @@
+//! Reads web pages for models: connections that lead only to judged addresses, pages as Markdown, text fenced as untrusted.
+//!
+//! `connect` resolves a name once, judges every address behind it and connects to one of those; notifications use it as
+//! well. `fetch` follows redirects over it with limits of time and size. The rest is pure: `address` judges, `charset`,
+//! `media`, `bounded_tree` and `html` turn bytes into text, `page` divides text into pages and finds passages, `fence` writes
+//! what a model gets, `cache` remembers pages. Nothing here knows sessions, permissions or the store: the engine's tool
+//! `talaria_web` does.
+
+mod address;
+mod body;
+mod bounded_tree;
+mod cache;
+mod charset;
+mod connect;
+mod fence;
+mod fetch;
+mod html;
+mod media;
+mod page;
+mod tls;
+
+pub use address::{BadPageAddress, RefusedAddress, has_secret, judge, parse_page_address};
+pub use cache::PageCache;
+pub use connect::{ConnectError, GuardedConnector, Network, WebStream};
+pub use fence::{Fence, PageFacts};
+pub use fetch::{FetchError, FetchLimits, FetchedBody, HopRules, PageFetcher};
+pub use page::{PassageSearch, WebPage, read_page};
+pub use tls::{Roots, Tls, TlsSettingsError};

@@ -1,0 +1,97 @@
+//! `talaria memory`: list, change, take back; edits of the files; and an engine that is killed at every step of a write.
+
+use std::fs;
+
+use rustix::process::{Signal, kill_process};
+use talaria_testkit::fault_points::{FaultPoints, VARIABLE};
+
+use crate::scene::Scene;
+
+fn file(scene: &Scene) -> String {
+    fs::read_to_string(scene.home().join("memories/USER.md")).unwrap()
+}
+
+#[tokio::test]
+async fn the_memory_is_added_to_edited_removed_and_brought_back() {
+    let scene = Scene::empty().await;
+    scene.run(&["memory", "list"]).await.exits(0).prints(&["nothing is remembered yet"]);
+    scene
+        .run(&["memory", "add", "Prefers tabs"])
+        .await
+        .exits(0)
+        .prints(&["remembered: mem-", "talaria memory undo 1"]);
+    scene.run_with_input(&["memory", "add", "--scope", "project", "-"], b"Tests: just test\n").await.exits(0);
+    scene.run(&["memory", "add", "Prefers tabs"]).await.exits(0).prints(&["unchanged"]);
+    scene.run(&["memory", "edit", "tabs", "Prefers four spaces"]).await.exits(0).prints(&["change 3"]);
+    assert_eq!(file(&scene), "Prefers four spaces\n");
+    scene
+        .run(&["memory", "remove", "zebras"])
+        .await
+        .exits(2)
+        .complains(&["not found", "talaria memory list"]);
+    scene.run(&["memory", "remove", "spaces"]).await.exits(0).prints(&["removed"]);
+    scene.run(&["memory", "undo", "4"]).await.exits(0).prints(&["taken back"]);
+    scene
+        .run(&["memory", "undo", "1"])
+        .await
+        .exits(1)
+        .complains(&["changed since revision 1; undo revision 5 first"]);
+    // A person's editor has its own line ends and needs no sign at the end.
+    fs::write(scene.home().join("memories/USER.md"), "Prefers four spaces\r\n§\r\nUses fish\r\n").unwrap();
+    let listed = scene.run(&["memory", "list"]).await.exits(0);
+    listed.prints(&["* a new conversation here starts with it", "Uses fish", "Tests: just test"]);
+    let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
+    let line = |row: &serde_json::Value| format!("{} {} {}", row["text"], row["author"], row["is_shown"]);
+    assert_eq!(
+        rows.iter().map(line).collect::<Vec<_>>(),
+        [
+            r#""Prefers four spaces" "person" true"#,
+            r#""Tests: just test" "person" true"#,
+            r#""Uses fish" "file" true"#
+        ]
+    );
+    scene.run(&["memory", "show", "fish"]).await.exits(0).prints(&["Uses fish", "by file", "+ Uses fish"]);
+    let history = scene.run(&["memory", "history", "--json", "--limit", "2"]).await.exits(0).json();
+    assert_eq!((&history[0]["after"], &history[1]["undoes"]), (&"Uses fish".into(), &4.into()));
+    scene.run(&["memory", "pending"]).await.exits(0).prints(&["nothing waits for you"]);
+    scene.run(&["memory", "approve", "prop-0"]).await.exits(1).complains(&["there is no proposal prop-0"]);
+    scene.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_killed_at_every_step_of_a_write_loses_nothing_and_repeats_nothing() {
+    let mut scene = Scene::empty().await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    scene.run(&["memory", "add", "there before"]).await.exits(0);
+    let steps = [
+        ("after:memory-read-back", 0),
+        ("after:memory-read-back", 1),
+        ("after:file-created", 0),
+        ("after:file-renamed", 0),
+        ("after:memory-written", 0),
+    ];
+    for (round, (point, after)) in steps.into_iter().enumerate() {
+        let text = format!("fact {round}");
+        // The edit by hand is read by this engine or by the next.
+        let pid = scene.engine_pid().await.unwrap();
+        let path = scene.home().join("memories/USER.md");
+        let typed = format!("{}§\ntyped {round}\n", file(&scene));
+        fs::write(&path, typed).unwrap();
+        let mut trap = points.trap(point, after);
+        let running = scene.start(&["memory", "add", &text]);
+        let held = trap.reached().await.unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        drop(held);
+        running.end().await;
+        scene.run(&["memory", "add", &text]).await.exits(0);
+        let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
+        for wanted in [text, format!("typed {round}"), "there before".to_owned()] {
+            let count = rows.iter().filter(|row| row["text"] == wanted.as_str()).count();
+            assert_eq!(count, 1, "{point} {after}: {wanted}: {rows:#?}");
+            assert!(file(&scene).contains(&wanted), "{point}: {}", file(&scene));
+        }
+        assert_eq!(rows.len(), 1 + 2 * (round + 1), "{point} {after}");
+    }
+    scene.close().await;
+}

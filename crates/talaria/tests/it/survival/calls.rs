@@ -1,0 +1,321 @@
+//! What becomes of a call of a tool when somebody is killed before, during and after it: one row, one result, and nothing
+//! is reported of it that did not happen.
+//!
+//! Each line of `CALLS` is played at every point of the call ledger. A call that changes something is held to more than one that
+//! reads: it may not begin twice.
+
+use std::path::Path;
+
+use futures_util::future::BoxFuture;
+use talaria_core::api::SessionStarted;
+use talaria_core::event::Event;
+use talaria_core::item::{ItemBody, Status};
+use talaria_scripted::{Reply, ScriptedModel};
+use talaria_testkit::{Codex, CodexHome};
+
+use super::audit::{Tally, Violation, Wrong, evidence, results_in_files};
+use super::database::{self, CallRow};
+use super::fault::{ON_REAL, Strike};
+use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::play::{People, newer_program, strike, wait_noticed};
+use super::{play_all, report};
+
+/// The steps of the ledger, each with both sides. Between `after:tool-running` and `before:tool-done` is the effect.
+const POINTS: [&str; 8] = [
+    "before:tool-offered",
+    "after:tool-offered",
+    "before:tool-running",
+    "after:tool-running",
+    "before:tool-done",
+    "after:tool-done",
+    "before:tool-sent",
+    "after:tool-sent",
+];
+/// What is done besides to an engine that uses the stand-in. Clocks and versions mean nothing to the ledger.
+const ON_STAND_IN: [Strike; 10] = [
+    Strike::EngineTwice,
+    Strike::EngineThenCodex,
+    Strike::Cut,
+    Strike::Restart,
+    Strike::DiskFull,
+    Strike::DiskFullEngine,
+    Strike::Busy,
+    Strike::Reader,
+    Strike::Copy,
+    Strike::StopAfter,
+];
+/// How many homes the faults on the stand-in are dealt out to.
+const STAND_INS: usize = 4;
+
+/// A tool, what it is called with, how its result begins, and whether it only reads.
+#[derive(Clone, Copy)]
+struct Called {
+    tool: &'static str,
+    arguments: &'static str,
+    result: &'static str,
+    only_reads: bool,
+}
+
+/// `NUMBER` in the arguments is another one for each fault.
+const CALLS: [Called; 2] = [
+    Called {
+        tool: "talaria_recall",
+        arguments: r#"{"query":"cluster"}"#,
+        result: "Passages with \"cluster\"",
+        only_reads: true,
+    },
+    Called {
+        tool: "talaria_memory",
+        arguments: r#"{"operations":[{"op":"add","scope":"notes","text":"fact NUMBER"}]}"#,
+        result: "Memory (complete): 1 change, done.",
+        only_reads: false,
+    },
+];
+
+/// One fault.
+#[derive(Clone, Copy)]
+struct CallFault {
+    called: Called,
+    point: &'static str,
+    blow: Strike,
+}
+
+impl CallFault {
+    fn name(&self) -> String {
+        format!("calls/{}/{}/{}", self.called.tool, self.point, self.blow.word())
+    }
+}
+
+/// Every call at every point with each of these strikes, as far as they are wanted.
+fn faults(strikes: &[Strike]) -> Vec<CallFault> {
+    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
+    let mut faults = Vec::new();
+    for called in CALLS {
+        for point in POINTS {
+            faults.extend(strikes.iter().map(|blow| CallFault { called, point, blow: *blow }));
+        }
+    }
+    faults.retain(|fault| fault.name().contains(&wanted));
+    faults
+}
+
+/// A model that calls the tool that the prompt names, and answers.
+async fn model() -> ScriptedModel {
+    let model = ScriptedModel::start().await.unwrap();
+    model.route(|request| {
+        let words: Vec<&str> = request.prompt().splitn(3, ' ').collect();
+        Some(match (&words[..], request.is_after_tool()) {
+            ([tool, _, arguments], false) if let Some(tool) = tool.strip_prefix("call-") => {
+                Reply::new().function(tool, serde_json::from_str(arguments).unwrap())
+            }
+            _ => Reply::say("done"),
+        })
+    });
+    model
+}
+
+/// Plays one fault, and returns what must not have happened.
+async fn play(
+    lane: &mut Lane,
+    fault: CallFault,
+    number: usize,
+    newer: &Path,
+) -> Result<Vec<Violation>, String> {
+    let CallFault { called, point, blow } = fault;
+    if lane.client().await.is_none() {
+        lane.start_engine().await?;
+    }
+    let client = lane.client().await.ok_or("there is no engine")?;
+    let arguments = called.arguments.replace("NUMBER", &number.to_string());
+    let prompt = format!("call-{} {number} {arguments}", called.tool);
+    let mut people = People::new(lane.home().join("run/engine.sock"));
+    let mut trap = lane.points.trap(point, 0);
+    let started = client.start_session(&lane.session(&prompt)).await.map_err(|error| error.to_string())?;
+    let held = tokio::select! {
+        held = trap.reached() => held.ok_or("the trap was cleared")?,
+        () = tokio::time::sleep(PATIENCE) => return Err(format!("{point} was not reached")),
+    };
+    let codex = lane.codex_pids().await;
+    strike(lane, blow, held, &mut people, &codex, newer).await?;
+    people.settle().await?;
+    if blow == Strike::Cut {
+        wait_noticed(lane, &codex).await?;
+    }
+    lane.points.clear();
+    Ok(match settled_rows(lane, &started).await {
+        Ok(rows) => {
+            let mut found = examine(lane, &started, &prompt, fault, &rows).await;
+            if !called.only_reads {
+                found.extend(examine_effect(lane, &started, number, &rows).await);
+            }
+            found
+        }
+        Err(what) => vec![Violation { wrong: Wrong::FalseCall, what }],
+    })
+}
+
+/// Holds the ledger against what the call changed.
+async fn examine_effect(
+    lane: &Lane,
+    started: &SessionStarted,
+    number: usize,
+    rows: &[CallRow],
+) -> Option<Violation> {
+    let saved = database::memories(&lane.database(), &format!("fact {number}")).await;
+    let state = rows.first().map_or("not there", |row| row.state.as_str());
+    let is_true = match (state, saved) {
+        ("done", 1) | ("unknown", 0 | 1) => true,
+        // It never began.
+        ("offered" | "not there", 0) => true,
+        _ => false,
+    };
+    let what = format!("{}: the ledger says {state}, and it was saved {saved} times", started.id);
+    (!is_true).then_some(Violation { wrong: Wrong::FalseCall, what })
+}
+
+/// The calls of a session, once none of them runs: a call may outlive its turn.
+async fn settled_rows(lane: &Lane, started: &SessionStarted) -> Result<Vec<CallRow>, String> {
+    let look = async {
+        loop {
+            let rows = database::calls(&lane.database(), started.id.as_str()).await;
+            if rows.iter().all(|row| row.state != "running") {
+                return rows;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, look).await.map_err(|_| "a call runs for ever".to_owned())
+}
+
+/// Holds the ledger against what the model was told, and against what people see.
+async fn examine(
+    lane: &Lane,
+    started: &SessionStarted,
+    prompt: &str,
+    CallFault { called: Called { tool, result, only_reads, .. }, point, blow }: CallFault,
+    rows: &[CallRow],
+) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut add = |wrong, what: String| found.push(Violation { wrong, what });
+    let turns = database::turns(&lane.database(), prompt).await;
+    let outcome = turns.first().and_then(|turn| turn.outcome.clone()).unwrap_or_default();
+    let known = evidence(lane, prompt);
+    // With the result sent, Codex finishes the turn while the engine is held, and 0.130 reports that before it writes its file.
+    let may_be_unwritten = point == "after:tool-sent" && blow.ends_codex();
+    match outcome.as_str() {
+        "completed" if known.completed || may_be_unwritten => {}
+        "lost" if (blow.ends_codex() || blow == Strike::Cut) && !known.completed => {}
+        _ => add(Wrong::FalseOutcome, format!("{turns:?}; {known:?}")),
+    }
+    if known.recorded > 1 || known.reached_model > 1 {
+        add(Wrong::Duplicated, format!("the prompt was sent twice: {known:?}"));
+    }
+    let requests = lane.model.requests();
+    let told: Vec<String> = requests
+        .iter()
+        .filter(|request| request.prompt() == prompt)
+        .flat_map(talaria_scripted::ModelRequest::tool_outputs)
+        .chain(results_in_files(lane, prompt))
+        .collect();
+    let Some(client) = lane.client().await else {
+        add(Wrong::Unaccounted, "there is no engine".to_owned());
+        return found;
+    };
+    let events = client.events(started.id.as_str(), 0, 5000).await.unwrap_or_default();
+    let steps: Vec<Status> = events
+        .iter()
+        .filter_map(|numbered| match &numbered.event {
+            Event::ItemCompleted { item } => match &item.body {
+                ItemBody::ClientTool { tool: called, status, .. } if called == tool => Some(*status),
+                _ => None,
+            },
+            _ => None,
+        })
+        .collect();
+    let state = format!("turn {outcome}, ledger {rows:?}, model told {told:?}, people see {steps:?}");
+    let mut wrong = |what: &str| add(Wrong::FalseCall, format!("{what}: {state}"));
+    match rows {
+        [row] => {
+            if row.runs > 1 && !(only_reads && blow.ends_engine()) {
+                wrong("it began twice");
+            }
+            if row.is_result_kept {
+                wrong("its result is kept though the turn is over");
+            }
+            let is_told = told.iter().any(|text| text.starts_with(result));
+            let is_told_unknown = told.iter().any(|text| text.starts_with("Outcome unknown"));
+            if is_told && row.state != "done" {
+                wrong("the model has a result of a call that is not done");
+            }
+            if steps.contains(&Status::Completed) && row.state != "done" {
+                wrong("people see as done what is not");
+            }
+            if steps.contains(&Status::Failed) {
+                wrong("people see a failure, and nothing failed");
+            }
+            // A step that ended while no engine listened may be missing.
+            let may_be_missing = blow.cuts_codex_off();
+            let is_answered = is_told || is_told_unknown && !only_reads;
+            if outcome == "completed" && (!is_answered || steps.is_empty() && !may_be_missing) {
+                wrong("the call of a completed turn has no result");
+            }
+            if steps.len() > 1 {
+                wrong("people see the call twice");
+            }
+            let is_unknown = row.state == "unknown" || is_told_unknown;
+            if is_unknown && !blow.ends_engine() {
+                wrong("unknown, though its engine lived");
+            }
+        }
+        // Nothing was written down and nothing ran: the engine never heard of the call.
+        [] if told.is_empty() && steps.is_empty() && outcome != "completed" => {}
+        [] => wrong("a call that is not in the ledger"),
+        _ => wrong("one call has several rows"),
+    }
+    found
+}
+
+/// Plays faults one after another on one home.
+async fn run_lane(mut lane: Lane, faults: Vec<CallFault>, on: String, newer: &Path) -> Tally {
+    let mut tally = Tally::default();
+    for (number, fault) in faults.into_iter().enumerate() {
+        let name = format!("{} on {on}", fault.name());
+        let violations = play(&mut lane, fault, number, newer).await;
+        lane.points.clear();
+        tally.faults += 1;
+        tally.on_real += usize::from(on != STAND_IN);
+        let violations =
+            violations.unwrap_or_else(|trouble| vec![Violation { wrong: Wrong::Unaccounted, what: trouble }]);
+        for violation in violations {
+            tally.violations.push((format!("{name}\n{}", lane.last_words()), violation));
+        }
+        tally.lines.push(name);
+    }
+    let (is_well, said) = lane.run(program(), &["stop"]).await;
+    assert!(is_well, "{said}");
+    tally
+}
+
+const STAND_IN: &str = "the stand-in";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_truly() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
+    for codex in Codex::both() {
+        let model = model().await;
+        let home = CodexHome::new(&model);
+        let lane = Lane::new(model, home, &codex.native);
+        lanes.push(Box::pin(run_lane(lane, faults(&ON_REAL), codex.version.to_owned(), &newer)));
+    }
+    let on_stand_in = faults(&ON_STAND_IN);
+    for part in on_stand_in.chunks(on_stand_in.len().div_ceil(STAND_INS).max(1)) {
+        let model = model().await;
+        let home = CodexHome::new(&model);
+        let codex = talaria_testkit::stand_in::install(&home.root().join("stand-in"));
+        let lane = Lane::new(model, home, &codex);
+        lanes.push(Box::pin(run_lane(lane, part.to_vec(), STAND_IN.to_owned(), &newer)));
+    }
+    report("calls of tools, and who is killed", &play_all(lanes).await);
+}
