@@ -5,12 +5,11 @@
 //! every request.
 
 use talaria_core::gate::{Gate, Ruling};
-use talaria_core::item::FileChange;
 use talaria_core::policy::Answers;
+use talaria_core::subject::Subject;
 use talaria_guard::place::Place;
 use talaria_guard::rules::Rules;
 
-use crate::project;
 use crate::thread_bounds::ThreadBounds;
 use crate::wire::raw_call::RawItem;
 use crate::wire::server_request::ServerRequest;
@@ -52,14 +51,14 @@ impl ThreadGate {
         &self.bounds
     }
 
-    /// Says where it would happen, and decides. `changes` are those of the item that a patch belongs to.
-    pub fn judge(&self, request: &ServerRequest, changes: Option<&[FileChange]>) -> (Option<Place>, Ruling) {
-        let Some(subject) = project::subject(request, changes) else {
+    /// Returns where it would happen, and the decision. `subject` is what the request is about (`project::subject`).
+    pub fn judge(&self, request: &ServerRequest, subject: Option<&Subject<'_>>) -> (Option<Place>, Ruling) {
+        let Some(subject) = subject else {
             return (None, Ruling::Ask { why: None });
         };
         let wish = request.item().and_then(|item| self.wishes.of(item));
-        let place = self.bounds.place(&subject, wish);
-        (place, self.gate.rule(&subject, place))
+        let place = self.bounds.place(subject, wish);
+        (place, self.gate.rule(subject, place))
     }
 }
 

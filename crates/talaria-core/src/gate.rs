@@ -74,7 +74,7 @@ impl Gate {
     pub fn rule(&self, subject: &Subject<'_>, place: Option<Place>) -> Ruling {
         let Some(place) = place else { return Ruling::Ask { why: None } };
         let verdict = match subject {
-            Subject::Command(command) => match (command.action, command.line) {
+            Subject::Command(command) => match (command.action, &command.line) {
                 (CommandUse::Run, Some(line)) => {
                     let (home, talaria) = (self.home.as_deref(), self.talaria.as_deref());
                     let ground = Ground { cwd: command.cwd, home, talaria };

@@ -5,6 +5,7 @@
 //! own request into one; everything that a yes could carry out is in it.
 
 use serde_json::Value;
+use talaria_guard::shell::CommandText;
 
 use crate::item::FileChange;
 use crate::request::Question;
@@ -54,7 +55,7 @@ pub struct CommandSubject<'a> {
     /// What is wanted of it.
     pub action: CommandUse<'a>,
     /// The command line; never blank.
-    pub line: Option<&'a str>,
+    pub line: Option<CommandText<'a>>,
     /// Where it runs.
     pub cwd: Option<&'a str>,
     /// It is started by a command that runs already.

@@ -19,7 +19,7 @@ mod written;
 use std::fmt;
 
 pub use crate::place::Place;
-use crate::shell::{self, CommandRole, ShellLine, SimpleCommand, Unparsable};
+use crate::shell::{CommandRole, CommandText, ShellLine, SimpleCommand, Unparsable};
 use crate::shorten::shorten;
 pub use floor::Floor;
 use glob::{Glob, Symbol};
@@ -43,7 +43,7 @@ pub enum RuleSubject<'a> {
     /// A command line.
     Command {
         /// The line, as Codex sends it.
-        line: &'a str,
+        line: &'a CommandText<'a>,
         /// Where it would start.
         ground: Ground<'a>,
     },
@@ -224,8 +224,8 @@ impl Rules {
     /// Decides: floor, deny, allow, ask. An allow rule that does not reach `place` does not count.
     pub fn judge(&self, subject: &RuleSubject<'_>, place: Place) -> Verdict {
         let verdict = match subject {
-            RuleSubject::Command { line, ground } => match shell::parse(line) {
-                Ok(line) => self.judge_line(&line, *ground, place),
+            RuleSubject::Command { line, ground } => match line.parsed() {
+                Ok(line) => self.judge_line(line, *ground, place),
                 Err(why) => Verdict::Ask { doubt: Some(Doubt::NotUnderstood(why)) },
             },
             RuleSubject::Tool { server, tool } => self.judge_tool(server, *tool),

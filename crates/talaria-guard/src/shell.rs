@@ -27,6 +27,7 @@ mod word;
 mod wrapped;
 mod wrappers;
 
+use std::cell::OnceCell;
 use std::fmt;
 
 use draft::Draft;
@@ -205,6 +206,30 @@ pub fn parse(text: &str) -> Result<ShellLine, Unparsable> {
     let mut draft = Draft::new(text);
     grammar::read_line(text, &mut draft)?;
     Ok(draft.finish())
+}
+
+/// A command line that is parsed at most once, however many decide about it.
+#[derive(Debug, Clone)]
+pub struct CommandText<'a> {
+    text: &'a str,
+    parsed: OnceCell<Result<ShellLine, Unparsable>>,
+}
+
+impl<'a> CommandText<'a> {
+    /// Wraps a text without parsing it.
+    pub fn new(text: &'a str) -> Self {
+        Self { text, parsed: OnceCell::new() }
+    }
+
+    /// Returns the text as it came.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Returns its commands; the first call parses the text.
+    pub fn parsed(&self) -> Result<&ShellLine, Unparsable> {
+        self.parsed.get_or_init(|| parse(self.text)).as_ref().map_err(|why| *why)
+    }
 }
 
 impl ShellLine {

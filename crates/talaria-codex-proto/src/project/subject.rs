@@ -4,6 +4,7 @@ use talaria_core::escrow::Binding;
 use talaria_core::ids::ThreadId;
 use talaria_core::item::FileChange;
 use talaria_core::subject::{CommandSubject, CommandUse, FormSubject, Subject, WordsSubject};
+use talaria_guard::shell::CommandText;
 
 use super::ask::question;
 use crate::wire::server_request::{CommandApproval, Elicitation, ServerRequest};
@@ -31,10 +32,9 @@ pub fn subject<'a>(request: &'a ServerRequest, changes: Option<&'a [FileChange]>
     })
 }
 
-/// What an answer to this request is bound to; `None` where no answer can be kept for it.
-pub fn binding(request: &ServerRequest, changes: Option<&[FileChange]>) -> Option<Binding> {
-    let subject = subject(request, changes)?;
-    Binding::of(request.method(), &ThreadId::new(request.scope().thread?), &subject)
+/// What an answer to this request, which is about `subject`, is bound to; `None` where no answer can be kept for it.
+pub fn binding(request: &ServerRequest, subject: Option<&Subject<'_>>) -> Option<Binding> {
+    Binding::of(request.method(), &ThreadId::new(request.scope().thread?), subject?)
 }
 
 fn command(p: &CommandApproval) -> Subject<'_> {
@@ -44,7 +44,7 @@ fn command(p: &CommandApproval) -> Subject<'_> {
             Some("writeStdin") => CommandUse::Input,
             Some(other) => CommandUse::Other(other),
         },
-        line: p.command.as_deref().filter(|line| !line.trim().is_empty()),
+        line: p.command.as_deref().filter(|line| !line.trim().is_empty()).map(CommandText::new),
         cwd: p.cwd.as_deref(),
         is_nested: p.approval_id.is_some(),
         wider: p.additional_permissions.as_ref(),

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::frame::{Decoded, Frame, decode_text};
+use crate::project;
 use crate::wire::notification::Notification;
 use talaria_core::request::Who;
 use talaria_guard::rules::{Rule, RuleReach};
@@ -50,7 +51,7 @@ fn note_ordinary(gate: &mut ThreadGate) {
 }
 
 fn told(gate: &ThreadGate, request: &ServerRequest) -> String {
-    let (place, ruling) = gate.judge(request, None);
+    let (place, ruling) = gate.judge(request, project::subject(request, None).as_ref());
     let at = place.map_or("nowhere".to_owned(), |place| place.to_string());
     match ruling {
         Ruling::Accept { by, why } => format!("{at}: accepted by {by} ({why})"),
@@ -148,9 +149,9 @@ fn everything_accepts_each_kind_that_stays_inside_and_no_other() {
         let bounds = bounds(sandbox, "untrusted");
         let gate = ThreadGate::new(bounds, Rules::default(), Answers::Everything, None);
         for (name, request, changes) in &kinds {
-            let (place, ruling) = gate.judge(request, changes.as_deref());
-            let accepted = matches!(ruling, Ruling::Accept { by: Who::Mode, .. });
             let subject = project::subject(request, changes.as_deref()).unwrap();
+            let (place, ruling) = gate.judge(request, Some(&subject));
+            let accepted = matches!(ruling, Ruling::Accept { by: Who::Mode, .. });
             let forced = gate.gate.rule(&subject, Some(Place::Inside));
             let forced = matches!(forced, Ruling::Accept { by: Who::Mode, .. });
             let place = place.map_or("nowhere".to_owned(), |place| place.to_string());

@@ -35,7 +35,8 @@ impl Turn {
         let changes =
             self.changes_of(&request).or_else(|| changes_in(&record.ask).map(<[FileChange]>::to_vec));
         let ask = self.with_step(project::ask(&request, changes));
-        let (place, ruling) = self.order.gate.judge(&request, changes_in(&ask));
+        let subject = project::subject(&request, changes_in(&ask));
+        let (place, ruling) = self.order.gate.judge(&request, subject.as_ref());
         let telling = Telling::of(&record);
         let RecordedRequest { ticket, standing, binding, asked, .. } = record;
         let ask = ask.because(ruling.because());

@@ -75,9 +75,10 @@ impl Turn {
         };
         let ask = self.with_step(project::ask(&request, changes));
         let answerable = ask.is_answerable();
-        let (place, ruling) = self.order.gate.judge(&request, changes_in(&ask));
+        let subject = project::subject(&request, changes_in(&ask));
+        let (place, ruling) = self.order.gate.judge(&request, subject.as_ref());
+        let binding = project::binding(&request, subject.as_ref());
         let ask = ask.because(ruling.because());
-        let binding = project::binding(&request, changes_in(&ask));
         let asked = RequestIdentity::new(id.clone(), &request);
         let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
         self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));

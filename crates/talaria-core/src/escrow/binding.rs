@@ -35,7 +35,7 @@ impl Binding {
         let mut sum = Sum::default();
         match subject {
             Subject::Command(command) => {
-                command.line?;
+                command.line.as_ref()?;
                 sum.command(command, None);
             }
             Subject::Network { host, protocol, command } => sum.command(command, Some((host, protocol))),
@@ -82,7 +82,7 @@ impl Sum {
     }
 
     fn command(&mut self, command: &CommandSubject<'_>, network: Option<(&str, &str)>) {
-        match command.line.map(canonical::command) {
+        match command.line.as_ref().map(canonical::command) {
             Some(canonical::Command::Words(words)) => {
                 self.text("words");
                 self.list(words.iter().map(String::as_str));

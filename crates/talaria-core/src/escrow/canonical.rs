@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use talaria_guard::shell::{self, CommandRole, SimpleCommand};
+use talaria_guard::shell::{CommandRole, CommandText, SimpleCommand};
 
 /// A command in one form.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,14 +17,14 @@ pub(super) enum Command<'a> {
 }
 
 /// Returns the one form of a command line.
-pub(super) fn command(text: &str) -> Command<'_> {
-    words(text).map_or(Command::Text(text), Command::Words)
+pub(super) fn command<'a>(line: &CommandText<'a>) -> Command<'a> {
+    words(line).map_or(Command::Text(line.text()), Command::Words)
 }
 
-fn words(text: &str) -> Option<Vec<String>> {
-    let line = shell::parse(text).ok()?;
+fn words(text: &CommandText<'_>) -> Option<Vec<String>> {
+    let line = text.parsed().ok()?;
     // A line that is turned round (`! ls`) has the same commands.
-    if line.has_hidden_effects || text.contains('!') {
+    if line.has_hidden_effects || text.text().contains('!') {
         return None;
     }
     // More groups are loops, conditions, subshells or functions around the command.

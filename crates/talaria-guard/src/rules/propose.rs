@@ -4,7 +4,7 @@
 //! grants rights; then none is offered. What is offered must itself allow the command. Called when a request is shown.
 
 use super::{Ground, Place, Rule, RuleReach, RuleSubject, Rules, Verdict};
-use crate::shell::{CommandRole, SimpleCommand, Word, is_trusted, parse};
+use crate::shell::{CommandRole, CommandText, SimpleCommand, Word, is_trusted, parse};
 
 /// Programs with commands of their own: the first word after the name says what they do.
 const WITH_COMMANDS: &[&str] = &[
@@ -150,7 +150,7 @@ pub fn propose(line: &str) -> Option<String> {
     };
     let rule = Rule::allow(&text, RuleReach::Inside).ok()?;
     let rules = Rules { allow: vec![rule], ..Rules::default() };
-    let subject = RuleSubject::Command { line, ground: Ground::default() };
+    let subject = RuleSubject::Command { line: &CommandText::new(line), ground: Ground::default() };
     matches!(rules.judge(&subject, Place::Inside), Verdict::Allowed { .. }).then_some(text)
 }
 

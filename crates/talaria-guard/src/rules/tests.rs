@@ -8,6 +8,7 @@ mod spellings;
 mod verdicts;
 
 use super::*;
+use crate::shell;
 
 const GROUND: Ground<'_> = Ground { cwd: Some("/home/dev/work"), home: Some("/home/dev"), talaria: None };
 
@@ -20,7 +21,7 @@ fn rules(allow: &[&str], deny: &[&str]) -> Rules {
 }
 
 fn judge(rules: &Rules, line: &str) -> Verdict {
-    rules.judge(&RuleSubject::Command { line, ground: GROUND }, Place::Inside)
+    rules.judge(&RuleSubject::Command { line: &CommandText::new(line), ground: GROUND }, Place::Inside)
 }
 
 /// As Codex sends it.

@@ -12,6 +12,10 @@ use talaria_core::item::FileAction;
 use talaria_core::request::{Answer, Content, Decision, Given, Who};
 use talaria_guard::place::Place;
 
+fn bind_to(request: &ServerRequest, changes: Option<&[FileChange]>) -> Option<Binding> {
+    binding(request, subject(request, changes).as_ref())
+}
+
 fn request(method: &str, mut params: Value) -> ServerRequest {
     for (name, value) in [("threadId", "t"), ("turnId", "u"), ("itemId", "i")] {
         if params.get(name).is_none() {
@@ -26,7 +30,7 @@ fn request(method: &str, mut params: Value) -> ServerRequest {
 }
 
 fn command(params: Value) -> Binding {
-    binding(&request("item/commandExecution/requestApproval", params), None).unwrap()
+    bind_to(&request("item/commandExecution/requestApproval", params), None).unwrap()
 }
 
 fn line(command_line: &str) -> Binding {
@@ -124,7 +128,7 @@ fn all_that_a_yes_would_carry_out_is_bound() {
 #[test]
 fn a_patch_is_its_files_and_diffs() {
     let patch = |params: Value, changes: Option<&[FileChange]>| {
-        binding(&request("item/fileChange/requestApproval", params), changes)
+        bind_to(&request("item/fileChange/requestApproval", params), changes)
     };
     let change = |path: &str, diff: &str| FileChange {
         path: path.to_owned(),
@@ -150,7 +154,7 @@ fn a_patch_is_its_files_and_diffs() {
 
 /// Each change of one field is another binding than the plain request and than every other change.
 fn all_differ(method: &str, plain: Value, changed: &[(&str, Value)]) {
-    let bind = |params: &Value| binding(&request(method, params.clone()), None).unwrap();
+    let bind = |params: &Value| bind_to(&request(method, params.clone()), None).unwrap();
     let mut seen = vec![("the plain request", bind(&plain))];
     for (at, value) in changed {
         let mut params = plain.clone();
@@ -297,7 +301,7 @@ fn an_answer_with_a_secret_in_it_is_not_kept() {
 fn the_order_of_keys_is_nothing() {
     let ask = |permissions: &str| {
         let permissions: Value = serde_json::from_str(permissions).unwrap();
-        binding(&request("item/permissions/requestApproval", json!({ "permissions": permissions })), None)
+        bind_to(&request("item/permissions/requestApproval", json!({ "permissions": permissions })), None)
     };
     assert_eq!(ask(r#"{"a":{"x":1,"y":[1,2]},"b":2}"#), ask(r#"{"b":2,"a":{"y":[1,2],"x":1}}"#));
     assert_ne!(ask(r#"{"a":{"x":1,"y":[1,2]},"b":2}"#), ask(r#"{"b":2,"a":{"y":[2,1],"x":1}}"#));
@@ -332,7 +336,7 @@ fn answers_that_earlier_programs_kept_still_fit() {
         let line: Value = serde_json::from_str(line).unwrap();
         let text = json!({ "method": line["method"], "id": 0, "params": line["params"] }).to_string();
         let Decoded::Known(Frame::Request { request, .. }) = decode_text(&text) else { panic!("{text}") };
-        let binding = binding(&request, Some(std::slice::from_ref(&change)));
+        let binding = bind_to(&request, Some(std::slice::from_ref(&change)));
         let binding = binding.map_or("none".to_owned(), |binding| serde_json::to_string(&binding).unwrap());
         table.push_str(&format!("{}: {binding}\n", line["name"].as_str().unwrap()));
     }

@@ -214,10 +214,11 @@ impl Run {
         let Decoded::Known(Frame::Request { request, .. }) = decode_text(&text) else {
             panic!("no such question: {asked}")
         };
+        let subject = project::subject(&request, None);
         let escrow = Escrow {
             ticket: TicketId::new(ticket),
-            binding: project::binding(&request, None).unwrap(),
-            place: self.order.gate.judge(&request, None).0,
+            binding: project::binding(&request, subject.as_ref()).unwrap(),
+            place: self.order.gate.judge(&request, subject.as_ref()).0,
             answer: decision_of(decision).into(),
             by: who_is(who),
             until: 10_000,

@@ -19,6 +19,7 @@ use talaria_guard::place::Place;
 use talaria_guard::printed::Printed;
 use talaria_guard::redact::redact;
 use talaria_guard::rules::{Ground, RuleSubject, Verdict};
+use talaria_guard::shell::CommandText;
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::Engine;
@@ -105,7 +106,8 @@ impl Inner {
         let talaria = self.home.root().to_str();
         let ground = Ground { cwd: Some(cwd), home: home.as_deref(), talaria };
         // A person who types a line that is not understood here has decided already.
-        match self.rules().judge(&RuleSubject::Command { line: command, ground }, Place::Inside) {
+        let line = CommandText::new(command);
+        match self.rules().judge(&RuleSubject::Command { line: &line, ground }, Place::Inside) {
             Verdict::Forbidden { by, why } => {
                 let message = redact(&format!("this is not run: {by}: {why}")).into_owned();
                 Err(Problem::new(ProblemCode::Forbidden, message)

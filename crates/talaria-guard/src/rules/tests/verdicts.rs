@@ -451,7 +451,8 @@ fn a_rule_reaches_outside_only_if_it_says_so() {
         .iter()
         .flat_map(|line| {
             [Place::Inside, Place::Outside, Place::Undecidable].map(|place| {
-                let subject = RuleSubject::Command { line, ground: GROUND };
+                let text = CommandText::new(line);
+                let subject = RuleSubject::Command { line: &text, ground: GROUND };
                 format!("{line} ({place}): {}\n", shown(&rules.judge(&subject, place)))
             })
         })
@@ -481,8 +482,8 @@ fn accepting_everything_respects_floor_deny_rules_and_the_sandbox() {
     let mut table = String::new();
     for line in ["ls", "make", "rm x", "rm -rf /", "make '"] {
         for place in [Place::Inside, Place::Outside, Place::Undecidable] {
-            let verdict =
-                rules.judge(&RuleSubject::Command { line, ground: GROUND }, place).accept_all(place);
+            let subject = RuleSubject::Command { line: &CommandText::new(line), ground: GROUND };
+            let verdict = rules.judge(&subject, place).accept_all(place);
             table.push_str(&format!("{line} ({place}): {}\n", shown(&verdict)));
         }
     }
