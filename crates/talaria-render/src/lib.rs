@@ -34,6 +34,7 @@ pub mod markdown;
 mod message;
 pub mod news;
 pub mod notice;
+mod own_tool;
 mod paint;
 pub mod prompt;
 pub mod question;

@@ -6,10 +6,11 @@ use std::borrow::Cow;
 
 use talaria_core::event::Abandonment;
 use talaria_core::ids::ItemId;
-use talaria_core::item::{ItemBody, SearchAction, Status};
+use talaria_core::item::{ItemBody, SearchAction, Status, ToolResult};
 use talaria_core::request::Ask;
 
 use super::diff;
+use super::own_tool;
 use super::paint::{Paint, cut};
 use super::sanitize::{one_line, sanitize};
 use super::style::{Color, Style};
@@ -27,9 +28,11 @@ pub fn label(body: &ItemBody, paint: Paint) -> Option<String> {
         ItemBody::ClientTool { namespace: Some(namespace), tool, .. } => {
             Some(one_line(&format!("{namespace}.{tool}")).into_owned())
         }
-        ItemBody::ClientTool { namespace: None, tool, .. } | ItemBody::FailedCall { tool, .. } => {
-            Some(one_line(tool).into_owned())
+        ItemBody::ClientTool { namespace: None, tool, arguments, .. } => {
+            let named = arguments.as_ref().and_then(|json| own_tool::describe(tool, json.get()));
+            Some(named.unwrap_or_else(|| one_line(tool).into_owned()))
         }
+        ItemBody::FailedCall { tool, .. } => Some(one_line(tool).into_owned()),
         ItemBody::Agents { action, threads, .. } => {
             Some(format!("agents: {} ({})", one_line(action), threads.len()))
         }
@@ -106,7 +109,13 @@ pub fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
             (status, *duration_ms, exit)
         }
         ItemBody::Patch { status, .. } | ItemBody::Agents { status, .. } => (*status, None, None),
-        ItemBody::ClientTool { status, duration_ms, .. } => (*status, *duration_ms, None),
+        ItemBody::ClientTool { tool, status, result, duration_ms, .. } => {
+            let why = result
+                .as_ref()
+                .filter(|_| *status == Status::Failed)
+                .and_then(|result| first_reason(tool, result));
+            (*status, *duration_ms, why)
+        }
         ItemBody::ImageGeneration { status, .. } => (*status, None, said()),
         ItemBody::WebSearch { .. } | ItemBody::ImageView { .. } | ItemBody::Sleep { .. } => {
             (Status::Completed, None, None)
@@ -117,6 +126,13 @@ pub fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
     };
     let time = duration.map(|ms| format!("({})", elapsed(ms)));
     Some((status, [end, time]))
+}
+
+/// Why a call failed: the first line of its result, without the name of the tool before it.
+fn first_reason(tool: &str, result: &ToolResult) -> Option<String> {
+    let first = result.text.as_deref()?.lines().next()?;
+    let reason = first.strip_prefix(tool).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(first);
+    Some(one_line(reason).into_owned()).filter(|reason| !reason.is_empty())
 }
 
 /// The step that does not run before a request is accepted.
@@ -316,6 +332,23 @@ mod tests {
               line 126
             ✗ docs.search  no such page (1m 01s)"#]]
         .assert_eq(&lines.join("\n"));
+    }
+
+    #[test]
+    fn a_call_of_our_own_that_failed_says_why() {
+        let text = "talaria_web: example.org may not be read in this turn\nmore".to_owned();
+        let step = ItemBody::ClientTool {
+            namespace: None,
+            tool: "talaria_web".to_owned(),
+            status: Status::Failed,
+            success: Some(false),
+            arguments: serde_json::value::to_raw_value(&serde_json::json!({ "url": "https://example.org" }))
+                .ok(),
+            result: Some(ToolResult { text: Some(text), images: 0, other: 0 }),
+            duration_ms: Some(3),
+        };
+        let line = ended(&step, Some(120), Paint::new(sample::PIPE)).unwrap().text();
+        assert_eq!(line, "✗ read https://example.org  example.org may not be read in this turn (0.0s)");
     }
 
     #[test]
