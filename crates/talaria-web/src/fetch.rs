@@ -4,7 +4,7 @@
 //! reused. A redirect never leads from https to http. No cookies, no credentials, no proxy, no `Referer`.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -15,9 +15,9 @@ use hyper_util::rt::TokioIo;
 use talaria_core::config::PrivateHost;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
-use url::Url;
+use url::{Host, Url};
 
-use crate::address::{BadPageAddress, RefusedAddress, check_page_address};
+use crate::address::{BadPageAddress, RefusedAddress, check_page_address, judge};
 use crate::body::{BodyReader, Taken};
 use crate::connect::{ConnectError, GuardedConnector, Network};
 use crate::tls::Roots;
@@ -127,6 +127,19 @@ fn refusal(host: &str, why: RefusedAddress) -> String {
             format!("{host} has an address that hands out the credentials of a machine, which is never read")
         }
     }
+}
+
+/// Judges a URL whose host is an address, as the first hop would. Nothing is looked up, so a person need not be asked about what
+/// can only be refused.
+pub fn judge_literal(url: &Url, allow: &[PrivateHost]) -> Result<(), FetchError> {
+    let address: IpAddr = match url.host() {
+        Some(Host::Ipv4(address)) => address.into(),
+        Some(Host::Ipv6(address)) => address.into(),
+        Some(Host::Domain(_)) | None => return Ok(()),
+    };
+    let is_permitted = allow.iter().any(|entry| entry.matches(url));
+    judge(address, is_permitted)
+        .map_err(|why| FetchError::Refused { host: url.host_str().unwrap_or_default().to_owned(), why })
 }
 
 /// Fetches pages.

@@ -23,6 +23,6 @@ pub use address::{BadPageAddress, RefusedAddress, has_secret, judge, parse_page_
 pub use cache::PageCache;
 pub use connect::{ConnectError, GuardedConnector, Network, WebStream};
 pub use fence::{Fence, PageFacts};
-pub use fetch::{FetchError, FetchLimits, FetchedBody, HopRules, PageFetcher};
+pub use fetch::{FetchError, FetchLimits, FetchedBody, HopRules, PageFetcher, judge_literal};
 pub use page::{PassageSearch, WebPage, read_page};
 pub use tls::{Roots, Tls, TlsSettingsError};

@@ -19,6 +19,7 @@ both_versions!(
     without_a_network_a_person_is_asked_and_the_answer_counts;
     newest:
     what_must_not_be_fetched_is_refused_and_is_in_the_audit_log,
+    an_address_that_can_only_be_refused_is_not_asked_about,
     where_nobody_may_be_asked_nothing_is_read,
     a_question_survives_the_engine_and_ends_with_its_turn,
 );
@@ -202,6 +203,20 @@ async fn what_must_not_be_fetched_is_refused_and_is_in_the_audit_log(codex: Code
         audited.iter().all(|(_, what)| !what.contains("abcdefghijkl") && !what.contains("hunter2")),
         "{audited:#?}"
     );
+    home.close().await;
+}
+
+async fn an_address_that_can_only_be_refused_is_not_asked_about(codex: Codex) {
+    let (server, mut hidden) = (page_server().await, page_server().await);
+    let home = home_for(&codex, &server).await;
+    home.model.play([web(json!({ "url": at(&hidden, "/") })), Reply::say("No.")]);
+    // A request would stay open, and the turn would not end.
+    let started = start(&home, ApprovalPolicy::OnRequest, "read it").await;
+    assert_eq!(home.events(&started, 0).await.outcome().await.outcome, Outcome::Completed);
+    let answer = returned(&home).remove(0);
+    assert!(answer.starts_with("talaria_web: 127.0.0.1 has a private address"), "{answer}");
+    assert_eq!(hidden.visitors().await, 0);
+    assert_eq!(audited(&home).await.iter().filter(|(refused, _)| *refused).count(), 1);
     home.close().await;
 }
 

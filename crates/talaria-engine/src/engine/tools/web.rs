@@ -1,6 +1,6 @@
 //! `talaria_web`: the model reads a web page as Markdown, one part at a time, or the passages that have certain words.
 //!
-//! The order of checks: arguments, no secret in the address, permission (`permission`), then the guarded connection of
+//! The order of checks: arguments, no secret in the address, no address that can only be refused, permission (`permission`), then the guarded connection of
 //! `talaria-web`, which judges every address on every hop. Each request is in the audit log before it is sent; each refusal
 //! is there too. The text that returns is fenced as a stranger's. Nothing is fetched again for a page that the same
 //! conversation read in the last minutes.
@@ -21,7 +21,7 @@ use talaria_guard::redact::redact;
 use talaria_store::{AuditOutcome, NewAudit};
 use talaria_web::{
     Fence, FetchError, FetchLimits, HopRules, Network, PageCache, PageFacts, PageFetcher, Roots, WebPage,
-    has_secret, parse_page_address, read_page,
+    has_secret, judge_literal, parse_page_address, read_page,
 };
 use tokio::sync::Semaphore;
 use url::Url;
@@ -133,6 +133,10 @@ impl Inner {
         config: &WebConfig,
         url: &Url,
     ) -> Result<Arc<WebPage>, String> {
+        if let Err(error) = judge_literal(url, &config.allow) {
+            self.refuse_web(session, url.as_str(), &error.to_string()).await;
+            return Err(error.to_string());
+        }
         let is_open = match self.may_read_web(session, call, config, url).await? {
             WebPermission::Everywhere => true,
             WebPermission::ThisSite => false,
