@@ -1,7 +1,7 @@
 //! The face of a running turn: shows its events, and asks its questions here.
 //!
 //! `conversation` calls it for every event, for lines that were typed and when time passed; what it wants of the engine
-//! it says through `wishes`. A face that cannot be written to any more stops the turn, because nobody would see what it
+//! it says through `wishes`. A face that cannot be written to any more stops the turn, because its reader would not see what it
 //! does; but a terminal that was closed only ends the show.
 
 use std::collections::{HashMap, VecDeque};
@@ -28,7 +28,7 @@ use talaria_render::{Renderer, Shown};
 pub(crate) enum Answerer {
     /// The person at the keyboard.
     Person(Keyboard),
-    /// Nobody: everything is declined.
+    /// No one: everything is declined.
     Nobody,
     /// A client elsewhere; the command for it is shown.
     Elsewhere,
@@ -64,7 +64,7 @@ pub(crate) struct Face {
     past: i64,
     /// What was asked in the past and is not closed yet.
     unanswered: Vec<(TicketId, Ask)>,
-    /// What the questions that were shown stand for, to be sent with their answers.
+    /// Digests of the questions that were shown, to be sent with their answers.
     digests: HashMap<TicketId, String>,
     age: Age,
     last_event: Instant,
@@ -161,7 +161,7 @@ impl Face {
         }
     }
 
-    /// What a question that was shown stands for.
+    /// The digest of a question that was shown.
     pub(crate) fn digest(&self, ticket: &TicketId) -> Option<String> {
         self.digests.get(ticket).cloned()
     }
@@ -224,7 +224,7 @@ impl Face {
             _ if is_unknown => {
                 self.note(&format!("it is not known whether the request was answered: {error}"));
             }
-            // Nobody answered here; who did, the turn shows by itself.
+            // No one answered here; who did, the turn shows by itself.
             _ if is(ProblemCode::Conflict) => {}
             _ => self.note(&format!("the request could not be answered: {error}")),
         }
@@ -251,11 +251,10 @@ impl Face {
         }
     }
 
-    /// Ends the show although the turn has not ended; `report` says so to programs.
-    pub(crate) fn leave(&mut self, report: &Report) {
+    /// Ends the show although the turn has not ended; `report` and the exit code of the command say so to programs.
+    pub(crate) fn leave(&mut self, report: &Report, exit: u8) {
         echo::show();
-        let event = Event::Outcome(Box::new(report.clone()));
-        self.write(|renderer| renderer.left(&event));
+        self.write(|renderer| renderer.left(report, exit));
         self.write(|renderer| renderer.close());
     }
 
@@ -301,7 +300,7 @@ impl Face {
                     dialog: Dialog::new(ask.clone()),
                     answered: false,
                 });
-                // Also when another one is open: the new question now stands last on the screen, and an answer would
+                // Also when another one is open: the new question is now last on the screen, and an answer would
                 // be taken for the old one, so that one is asked again below it.
                 self.prompt();
             }
@@ -321,7 +320,7 @@ impl Face {
                 self.questions.push_front(question);
                 return self.answer_first(Decision::Decline.into(), Who::Nobody);
             }
-            // What was typed while something else stood there is no answer to this.
+            // What was typed while something else was there is no answer to this.
             keyboard.forget_typed();
             self.asked = Some(asked.clone());
         }
@@ -333,7 +332,7 @@ impl Face {
         self.questions.push_front(question);
     }
 
-    /// A request is closed. If nobody here did it, that is said: the line that was waited for leads nowhere now.
+    /// A request is closed. If no one here did it, that is said: the line that was waited for leads nowhere now.
     fn close(&mut self, ticket: &TicketId, by: Who) {
         self.unanswered.retain(|(open, _)| open != ticket);
         let was_waiting =
@@ -367,7 +366,7 @@ impl Face {
         self.wish(Wish::Answer { ticket, answer, by });
     }
 
-    /// Nobody listens any more when the show is over.
+    /// The receiver is gone when the show is over.
     fn wish(&mut self, wish: Wish) {
         let _ = self.wishes.send(wish);
     }

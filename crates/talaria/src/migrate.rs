@@ -95,7 +95,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     }
 }
 
-/// What is wrong with a server is told in the report, and is no reason to leave the others out.
+/// What is wrong with a server is in the report, and is no reason to leave the others out.
 fn without_server_problems(mut settings: Settings) -> (Settings, Vec<ConfigProblem>) {
     let is_server = |problem: &mut ConfigProblem| {
         problem.key.as_deref().is_some_and(|key| key == "mcp_servers" || key.starts_with("mcp_servers."))
@@ -182,7 +182,9 @@ fn target(options: &args::Migrate, configured: Option<PathBuf>) -> Result<Migrat
     let named = options.codex_home.clone().or(configured);
     let found = MigrationTarget::resolve(named, std::env::var_os("CODEX_HOME"), std::env::var_os("HOME"));
     found.map_err(|error: TargetError| {
-        Trouble::new(exit::USAGE, "cannot edit Codex's configuration").because(&error).try_this(error.hint())
+        Trouble::new(exit::USAGE, "cannot edit Codex's configuration")
+            .because(&error)
+            .try_this(error.next_step())
     })
 }
 
@@ -191,7 +193,7 @@ fn trouble(error: &MigrateError) -> Trouble {
         MigrateError::NotToml { .. } => exit::USAGE,
         _ => exit::FAILED,
     };
-    Trouble::new(exit, "cannot edit Codex's configuration").because(error).try_this(error.hint())
+    Trouble::new(exit, "cannot edit Codex's configuration").because(error).try_this(error.next_step())
 }
 
 fn show_change(options: &args::Migrate, change: &Change<'_>) -> Result<(), Trouble> {
@@ -229,7 +231,7 @@ async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Tr
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line).map(|_| line);
-        // Nobody waits any more: the program is ending.
+        // The receiver is gone: the program is ending.
         let _ = sender.send(read);
     });
     let line = typed.await.unwrap_or_else(|_| Ok(String::new()));

@@ -171,11 +171,11 @@ pub(super) fn refused(error: &ClientError) -> Reply {
             &error.to_string(),
             Some("it is not known whether this was done: look with `list` before you do it again"),
         ),
-        error => Reply::failed(&error.to_string(), error.next_step().as_deref()),
+        error => Reply::failed(&error.to_string(), error.next_step().map(|step| step.in_shell()).as_deref()),
     }
 }
 
 fn internal(error: &ClientError) -> ErrorData {
-    let hint = error.next_step().map(|step| format!("; {step}")).unwrap_or_default();
+    let hint = error.next_step().map(|step| format!("; {}", step.in_shell())).unwrap_or_default();
     ErrorData::internal_error(plain::sanitize(&format!("{error}{hint}")).into_owned(), None)
 }

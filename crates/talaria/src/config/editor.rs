@@ -16,7 +16,7 @@ use super::change::when;
 use super::{FIRST_LINE, check, file_trouble, lock, read};
 use crate::trouble::{Trouble, complain, exit};
 
-/// What is started when nobody says what.
+/// The default editor.
 const LAST_RESORT: &str = "vi";
 
 /// Runs the command.
@@ -106,7 +106,7 @@ async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
     }
 }
 
-/// Asks the person. Without a terminal nobody is there to edit again.
+/// Asks the person. Without a terminal there is no one to edit again.
 fn is_wanted_again() -> Result<bool, Trouble> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(false);
@@ -118,7 +118,7 @@ fn is_wanted_again() -> Result<bool, Trouble> {
     Ok(read > 0 && !matches!(line.trim().to_ascii_lowercase().as_str(), "n" | "no"))
 }
 
-/// What the person edits: readable by nobody else, since there may be secrets in it.
+/// What the person edits: readable by no one else, since there may be secrets in it.
 struct Copy {
     path: PathBuf,
     begin: String,
@@ -136,13 +136,13 @@ impl Copy {
         Ok(Self { path, begin: text.to_owned() })
     }
 
-    /// The copy is not taken: where it is stands in the hint, unless nobody wrote anything into it.
+    /// The copy is not used: the hint says where it is, unless it is unchanged.
     fn kept(&self, trouble: Trouble) -> Trouble {
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.begin) {
             let _ = std::fs::remove_file(&self.path);
             return trouble;
         }
-        let hint = trouble.hint().to_owned();
+        let hint = trouble.hint();
         let place = format!("your edited text is kept in {}", self.path.display());
         trouble.try_this(if hint.is_empty() { place } else { format!("{hint}; {place}") })
     }

@@ -32,7 +32,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         Ok(codex) => codex,
         Err(error) => {
             servers(&settings.config.servers, None).into_iter().try_for_each(&mut *show)?;
-            return show(Check::problem("codex", error.to_string(), error.hint()));
+            return show(Check::problem("codex", error.to_string(), error.next_step()));
         }
     };
     servers(&settings.config.servers, Some(&codex.version)).into_iter().try_for_each(&mut *show)?;
@@ -96,7 +96,7 @@ fn found(codex: &CodexBinary) -> Check {
         None => Check::ok("codex", detail),
         Some(error) => {
             let detail = format!("{detail}\nthe one on PATH was skipped: {error}");
-            Check::warning("codex", detail, error.hint())
+            Check::warning("codex", detail, error.next_step())
         }
     }
 }

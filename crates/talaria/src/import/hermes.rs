@@ -42,7 +42,7 @@ pub(super) async fn run(options: &Hermes) -> Result<u8, Trouble> {
 
 fn trouble(error: &HermesError) -> Trouble {
     let exit = if error.is_usage() { exit::USAGE } else { exit::FAILED };
-    Trouble::new(exit, "cannot import from Hermes").because(error).try_this(error.hint())
+    Trouble::new(exit, "cannot import from Hermes").because(error).try_this(error.next_step())
 }
 
 /// Says what would happen.
@@ -78,7 +78,7 @@ async fn all_pages(path: &Path) -> Result<ReadSessions, Trouble> {
     }
 }
 
-/// A database that cannot be read, or not to its end, is told in the report; everything else ends the command.
+/// A database that cannot be read, or not to its end, is in the report; everything else ends the command.
 fn broken_off(sessions: ImportedSessions, problem: Problem) -> Result<ReadSessions, Trouble> {
     match problem.code {
         ProblemCode::BadRequest => {

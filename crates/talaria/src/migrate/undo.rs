@@ -15,7 +15,7 @@ use talaria_render::plain_line;
 /// Runs the command.
 pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let home = TalariaHome::from_env().map_err(|error| {
-        Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.hint())
+        Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.next_step())
     })?;
     // Of little use here: where Codex is can be given by an option too, and what is secret is mostly seen by its name.
     let settings = Settings::load().ok();

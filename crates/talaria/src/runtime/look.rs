@@ -57,9 +57,11 @@ pub(super) async fn state(
 ) -> State {
     let codex = match codex {
         Some(Ok(codex)) => found(settings, &codex).await,
-        Some(Err(error)) => {
-            Codex { error: Some(error.to_string()), hint: Some(error.hint().to_owned()), ..Codex::default() }
-        }
+        Some(Err(error)) => Codex {
+            error: Some(error.to_string()),
+            hint: Some(error.next_step().in_shell()),
+            ..Codex::default()
+        },
         None => Codex::default(),
     };
     State {
@@ -89,7 +91,7 @@ async fn found(settings: &Settings, codex: &CodexBinary) -> Codex {
     }
 }
 
-/// Asks Codex itself; its files are nobody else's business.
+/// Asks Codex itself; its files are private.
 async fn login(settings: &Settings, codex: &CodexBinary) -> Login {
     let unknown = |error: &dyn std::fmt::Display| Login::Unknown {
         why: first_line(&redact(&error.to_string())).to_owned(),

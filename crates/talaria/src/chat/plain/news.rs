@@ -128,11 +128,11 @@ impl<W: Write> Plain<W> {
         {
             self.abandon(is_secret, "the question is no longer open")?;
         }
-        // How an old turn ended was told at its time.
+        // How an old turn ended was reported at its time.
         if let Event::Outcome(report) = event
             && self.page.is_caught_up()
         {
-            self.code = report.exit;
+            self.code = report.exit_code();
             self.was_interrupted = false;
         }
         Ok(())
