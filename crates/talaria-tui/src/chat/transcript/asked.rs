@@ -1,7 +1,7 @@
 //! Questions and what waits for them: a step that a person is asked about does not run, and says so itself.
 //!
 //! A step, its question and the answer may come here in any order, because older pages come later. However they come, the
-//! step stands as the last of them says.
+//! step has the state that the last of them says.
 
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Ask, Decision, Who};
@@ -79,7 +79,7 @@ impl Transcript {
             _ => None,
         });
         for (key, step, answer) in asked.collect::<Vec<_>>() {
-            // One that has gone on since the question knows of it.
+            // One that has continued since the question knows of it.
             let Some(cell) = self.roll.find(&step).filter(|cell| cell.last < key.0) else { continue };
             let is_held = hold(&mut cell.body);
             if let Some((at, decision, by)) = answer {
@@ -113,16 +113,16 @@ impl Transcript {
 
 fn hold(body: &mut Body) -> bool {
     match body {
-        Body::Step(step) => step.hold(),
-        Body::Patch(patch) => patch.hold(),
+        Body::Step(step) => step.life.hold(),
+        Body::Patch(patch) => patch.life.hold(),
         _ => false,
     }
 }
 
 fn release(body: &mut Body, at: i64, decision: Decision, by: Who) {
     match body {
-        Body::Step(step) => step.release(at, decision, by),
-        Body::Patch(patch) => patch.release(at, decision, by),
+        Body::Step(step) => step.life.release(at, decision, by),
+        Body::Patch(patch) => patch.life.release(at, decision, by),
         _ => {}
     }
 }

@@ -8,6 +8,7 @@ use talaria_core::item::{Author, FileChange, Item, ItemBody};
 use super::Transcript;
 use super::cell::{Body, KeyPress};
 use super::crew::Crew;
+use super::lifecycle::Lifecycle;
 use super::message::{Message, Voice};
 use super::patch::Patch;
 use super::person::Person;
@@ -127,7 +128,7 @@ impl Transcript {
                 if let Some(key) = self.roll.find(&handle).map(|cell| cell.key) {
                     self.change(scene, key, |body| {
                         if let Body::Patch(patch) = body {
-                            patch.end(*status);
+                            patch.life = Lifecycle::ended(*status);
                         }
                     });
                 }
@@ -160,14 +161,14 @@ impl Transcript {
         if let Reach::Later(key) = self.open(scene, handle) {
             self.change(scene, key, |body| match body {
                 Body::Message(message) => message.leave(),
-                Body::Step(step) => step.leave(why),
-                Body::Patch(patch) => patch.leave(why),
+                Body::Step(step) => step.life.leave(why),
+                Body::Patch(patch) => patch.life.leave(why),
                 _ => {}
             });
         }
     }
 
-    /// A command outlived its turn and runs in the background, unless a later event that is here told its end.
+    /// A command outlived its turn and runs in the background, unless a later event that is loaded reported its end.
     pub(super) fn stays(&mut self, scene: Scene, handle: &Handle, id: &BackgroundId) {
         let end = self.background_ends.get(id).copied();
         if let Reach::Later(key) = self.reach(scene, handle) {
@@ -239,7 +240,7 @@ impl Transcript {
         }
     }
 
-    /// The person's words: what was typed here is confirmed, wherever it stood.
+    /// The person's words: what was typed here is confirmed, wherever it was.
     fn person(&mut self, scene: Scene, handle: Handle, item: &Item) {
         let ItemBody::UserMessage { text, attachments, author, .. } = &item.body else { return };
         if self.reach(scene, &handle) != Reach::Nowhere {
@@ -271,7 +272,7 @@ impl Transcript {
         }
     }
 
-    /// Takes the sub-agents that a call names below it, unless they stand below another.
+    /// Takes the sub-agents that a call names below it, unless they are below another.
     fn adopt(&mut self, scene: Scene, key: KeyPress, body: &ItemBody) {
         let ItemBody::Agents { threads, .. } = body else { return };
         for thread in threads {
