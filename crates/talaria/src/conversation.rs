@@ -117,15 +117,15 @@ pub(crate) async fn run(
                     has_left = false;
                     break (report.exit_code(), *report);
                 }
-                Some(Last::EngineStopped) => break stopped(&mut face, followed),
+                Some(Last::EngineStopped) => break leave_stopped(&mut face, followed),
                 None => face.flush(),
             },
             _ = ticks.tick() => face.tick(),
             typed = next_line(&mut lines) => face.take_line(typed),
-            Some(done) = errands.join_next() => told(&mut face, done.ok()),
+            Some(done) = errands.join_next() => report_failure(&mut face, done.ok()),
             wish = wanted.recv() => match wish {
-                Some(Wish::Answer { ticket, answer, by }) => {
-                    let answer = AnswerRequest { answer: answer.revealed(), by, digest: face.digest(&ticket) };
+                Some(Wish::Answer { ticket, answer, by, digest }) => {
+                    let answer = AnswerRequest { answer: answer.revealed(), by, digest };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
                 Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Parting::Unheard),
@@ -245,7 +245,7 @@ fn never_run(before: &Report) -> Option<Report> {
     Some(Report::new(outcome, None, Usage::default(), 0))
 }
 
-fn told(face: &mut Face, done: Option<Done>) {
+fn report_failure(face: &mut Face, done: Option<Done>) {
     match done {
         Some(Done::Answer(ticket, Err(error))) => face.refused(&ticket, &error),
         Some(Done::Interrupt(Err(error))) => face.note(&format!("the turn could not be stopped: {error}")),
@@ -338,7 +338,7 @@ fn parting_words(
 }
 
 /// A person stopped the engine. The turn may continue without it; this command starts no other to find out.
-fn stopped(face: &mut Face, followed: &Followed<'_>) -> (u8, Report) {
+fn leave_stopped(face: &mut Face, followed: &Followed<'_>) -> (u8, Report) {
     let why = "the engine was stopped before the turn was seen to end";
     let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
     let again = followed.again();
