@@ -59,7 +59,7 @@ async fn run_turn(options: &Exec) -> Result<u8, Trouble> {
         Ok((client, started))
     };
     let (client, started) =
-        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped(handed.get()))
+        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped_early(handed.get()))
             .await?;
     let SessionStarted { id: session, turn, after, codex, .. } = started;
     warn_of_program(codex.as_ref());
@@ -193,7 +193,7 @@ fn not_confirmed(what: &str, error: &ClientError) -> Trouble {
 }
 
 /// The person stopped it before the engine confirmed the turn.
-fn stopped(was_handed: bool) -> Trouble {
+fn stopped_early(was_handed: bool) -> Trouble {
     if !was_handed {
         return Trouble::new(exit::INTERRUPTED, "stopped before the turn started");
     }
@@ -261,12 +261,12 @@ mod tests {
     fn a_turn_that_may_have_begun_is_not_said_to_have_failed() {
         let line = |trouble: &Trouble| serde_json::from_str::<Value>(&no_turn(trouble)).unwrap();
         let broken = not_confirmed("cannot start the turn", &ClientError::Broken("closed".to_owned()));
-        for unknown in [broken, stopped(true)] {
+        for unknown in [broken, stopped_early(true)] {
             let told = line(&unknown);
             assert_eq!((&told["outcome"], &told["exit"]), (&"lost".into(), &7.into()), "{told}");
             assert_eq!(told["hint"], LOOK);
         }
-        let told = line(&stopped(false));
+        let told = line(&stopped_early(false));
         assert_eq!((&told["outcome"], &told["exit"]), (&"interrupted".into(), &4.into()), "{told}");
         let told = line(&not_confirmed("cannot start the turn", &ClientError::Stopped));
         assert_eq!((&told["outcome"], &told["exit"]), (&"failed".into(), &1.into()), "{told}");

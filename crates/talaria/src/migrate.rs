@@ -60,7 +60,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         // Who does not want them looked for does not want them; who has no Codex to ask cannot know.
         _ => Plugins { is_incomplete: !options.no_plugins, ..Plugins::default() },
     };
-    let mut wish = wished(options, &settings, plugins)?;
+    let mut wish = read_wish(options, &settings, plugins)?;
     wish.advise(&problems);
     wish.warnings.extend(codex.as_ref().err().cloned());
     let migration = Migration::new(&settings.home, target, wish.additions.clone());
@@ -85,7 +85,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     if !options.yes {
         face.report(&wish, &draft, Stage::Planned)?;
     }
-    match (codex, confirmed(options, "Write this to").await?) {
+    match (codex, ask_confirmation(options, "Write this to").await?) {
         (_, Answer::OnlyLooking) | (Err(_), _) => face.end(
             &Outcome::new(Done::DryRun, migration.file(), wish.exit()),
             &format!("nothing was changed{left_out}"),
@@ -168,7 +168,7 @@ impl Face<'_> {
     }
 }
 
-fn wished(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
+fn read_wish(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
     let program = std::env::current_exe()
         .map_err(|error| Trouble::new(exit::FAILED, "cannot find the path of this program").because(error))?;
     let user_home = std::env::var("HOME").ok();
@@ -215,7 +215,7 @@ enum Answer {
 }
 
 /// Asks at a terminal. Everything but a yes is a no.
-async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Trouble> {
+async fn ask_confirmation(options: &args::Migrate, question: &str) -> Result<Answer, Trouble> {
     if options.dry_run {
         return Ok(Answer::OnlyLooking);
     }

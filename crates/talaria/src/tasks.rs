@@ -42,14 +42,14 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
         TaskAction::Send(options) => words::send(options).await,
         action => {
             let client = reach().await?;
-            let page = told(action, &client, look::of_stdout(), Reader::Shell).await?;
+            let page = carry_out(action, &client, look::of_stdout(), Reader::Shell).await?;
             print(&encoded(&page)).map(|()| 0)
         }
     }
 }
 
 /// Carries out what is done at once, and returns the text for it. Not for actions that start or follow turns.
-pub(crate) async fn told(
+pub(crate) async fn carry_out(
     action: &TaskAction,
     client: &Client,
     look: Look,
@@ -77,7 +77,7 @@ pub(crate) async fn told(
         }
         TaskAction::Steer { task, text } => words::steer(task, text, client, reader).await?.into(),
         TaskAction::Interrupt { task } => words::interrupt(task, client, reader).await?.into(),
-        TaskAction::Notify(options) => notices::told(options, client, look).await?,
+        TaskAction::Notify(options) => notices::send(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", client.apply(&task.id)).await?;
             if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }.into()

@@ -36,7 +36,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         }
     };
     servers(&settings.config.servers, Some(&codex.version)).into_iter().try_for_each(&mut *show)?;
-    show(found(&codex))?;
+    show(check_codex(&codex))?;
     show(version(&codex))?;
     show(drift(&codex.path).await)?;
     let mut spec = HostSpec::new(&codex, settings.codex_home(), settings.home.hosts_dir());
@@ -85,7 +85,7 @@ fn config(settings: &Settings) -> Vec<Check> {
     settings.problems.iter().map(check).collect()
 }
 
-fn found(codex: &CodexBinary) -> Check {
+fn check_codex(codex: &CodexBinary) -> Check {
     let origin = match codex.origin {
         CodexOrigin::Configured => "codex.bin in the configuration",
         CodexOrigin::Path => "on PATH",

@@ -57,7 +57,7 @@ pub(super) async fn watch(id: &str, view: View) -> Result<u8, Trouble> {
     let looking = async {
         let client = reach().await?;
         let task = find("cannot watch this task", &client, id).await?;
-        let looked = unsettled(&client, task).await?;
+        let looked = find_turn(&client, task).await?;
         Ok((client, looked))
     };
     let (client, looked) =
@@ -77,7 +77,7 @@ enum Looked {
 }
 
 /// Finds the turn that runs, or the one that is to come.
-async fn unsettled(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
+async fn find_turn(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
     if task.status.is_terminal() {
         return Ok(Looked::Ended(Box::new(task)));
     }
@@ -164,7 +164,7 @@ pub(super) async fn attend(
         let task = find("cannot follow the task any more", client, &id).await?;
         // A follow-up that is over already is shown, too.
         if task.status.is_terminal() && task.turns <= turn {
-            return ended(&task, &end.report, view);
+            return finish_view(&task, &end.report, view);
         }
         complain(&format!("{id} continues with its next turn\n"));
         (answerer, lines) = (end.answerer, end.lines);
@@ -172,7 +172,7 @@ pub(super) async fn attend(
     }
 }
 
-fn ended(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
+fn finish_view(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
     match view {
         View::Answer => complain(&complaint(report)),
         View::Outcome => print(&super::json(task))?,

@@ -61,7 +61,7 @@ pub(super) enum Folding {
 
 impl Folding {
     /// The other one.
-    pub(super) fn turned(self) -> Self {
+    pub(super) fn toggled(self) -> Self {
         match self {
             Self::Folded => Self::Unfolded,
             Self::Unfolded => Self::Folded,
@@ -278,6 +278,6 @@ pub(super) fn is_apart(before: Section, after: Section) -> bool {
 }
 
 /// How long ago a time of day was.
-pub(super) fn passed(wall: i64, since: i64) -> Duration {
+pub(super) fn time_since(wall: i64, since: i64) -> Duration {
     Duration::from_millis(u64::try_from(wall.saturating_sub(since)).unwrap_or(0))
 }

@@ -26,7 +26,7 @@ pub(super) struct Missed {
 
 impl Transcript {
     /// Says what is missing.
-    pub(super) fn missed(&mut self, scene: Scene, gap: &Gap) {
+    pub(super) fn show_gap(&mut self, scene: Scene, gap: &Gap) {
         if gap.missing.contains(&Missing::Pieces) {
             // Where later text was cut is not known.
             let is_before = |cell: &&mut Cell| cell.turn == scene.turn && cell.last < scene.seq;

@@ -2,7 +2,7 @@
 
 use talaria_core::item::{FileChange, Status};
 
-use super::cell::{Folding, Page, passed};
+use super::cell::{Folding, Page, time_since};
 use super::kept::missing_note;
 use super::lifecycle::Lifecycle;
 use super::printed::more_lines;
@@ -105,7 +105,7 @@ impl Patch {
         }
         match self.life {
             Lifecycle::Running(since) => {
-                let passed = spinner::seconds(passed(page.wall, since));
+                let passed = spinner::seconds(time_since(page.wall, since));
                 let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);
                 let sign = spinner::sign(page.now, paint);
                 paint.line(Style::PLAIN, &format!("{sign} changing {names}  {passed}"))

@@ -7,7 +7,7 @@ use talaria_core::background::BackgroundEnd;
 use talaria_core::item::{ItemBody, Status, ToolResult};
 use unicode_width::UnicodeWidthStr;
 
-use super::cell::{Folding, Page, passed};
+use super::cell::{Folding, Page, time_since};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
 use super::lifecycle::Lifecycle;
@@ -212,7 +212,7 @@ impl Step {
         }
         match &self.life {
             Lifecycle::Running(since) => {
-                let passed = spinner::seconds(passed(page.wall, *since));
+                let passed = spinner::seconds(time_since(page.wall, *since));
                 with_note(spinner::sign(page.now, paint), label, &passed, page)
             }
             Lifecycle::Ended(status, [end, time]) => {
@@ -315,12 +315,14 @@ fn call(body: &ItemBody) -> Option<String> {
 fn output(body: &ItemBody) -> Option<String> {
     match body {
         ItemBody::Command { output, .. } => output.clone(),
-        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => result.as_ref().map(told),
+        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => {
+            result.as_ref().map(result_text)
+        }
         _ => None,
     }
 }
 
-fn told(result: &ToolResult) -> String {
+fn result_text(result: &ToolResult) -> String {
     let count = |count: u32, what: &str| (count > 0).then(|| format!("[{what}: {count}]"));
     let parts = [result.text.clone(), count(result.images, "images"), count(result.other, "other parts")];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")

@@ -138,7 +138,7 @@ pub(super) async fn open(
     let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let mut asked = wanted
         .ok_or_else(|| {
-            Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
+            Box::new(failed(FailureCode::NotSent, "the stored request of the session cannot be read"))
         })?
         .thread();
     if let Some(model) = settings.model() {
