@@ -94,7 +94,7 @@ async fn where_nobody_listens_nobody_is_found() {
     assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
 }
 
-/// Waits until nobody listens. What another test starts just now may have the listener until it is another program.
+/// Waits until nothing listens. What another test starts just now may have the listener until it is another program.
 async fn left_over(socket: &Path) {
     eventually("nobody listens", async || UnixStream::connect(socket).await.err()).await;
 }

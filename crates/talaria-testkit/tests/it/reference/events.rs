@@ -65,7 +65,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Types of the same name in different modules are told apart by the module.
+    /// Types of the same name in different modules are distinguished by the module.
     fn title(&self, found: &Declaration) -> String {
         match self.types.is_ambiguous(&found.name) {
             true => format!("{} ({})", found.name, module(&found.file)),
