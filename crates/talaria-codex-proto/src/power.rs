@@ -15,6 +15,7 @@ use serde_json::Value;
 pub use in_force::{InForce, SandboxInForce};
 
 use crate::wire::call::{ApprovalsReviewer, ThreadStart, ThreadStartReply};
+use talaria_core::next_step::NextStep;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 
 /// The state of a thread: what is in force, and what of it is not what was asked for.
@@ -84,17 +85,18 @@ pub struct Refusal(pub Vec<Difference>);
 
 impl Refusal {
     /// What a person can do about it.
-    pub fn next_step(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         if self.0.iter().all(|difference| difference.setting == Setting::OwnFiles) {
             let hint = "look for permission profiles in Codex's config.toml and in the rules of its administrator; \
                         `talaria config set codex.hide_home never` lets the conversation start with these files readable";
-            return hint.to_owned();
+            return hint.into();
         }
         let settings: Vec<String> = self.0.iter().map(|difference| difference.setting.to_string()).collect();
         format!(
             "look for {} in Codex's config.toml and in the rules of its administrator, or ask for what is in force",
             settings.join(", ")
         )
+        .into()
     }
 }
 

@@ -1,10 +1,10 @@
-//! The gate of one Codex thread: converts what Codex asks into a neutral subject, and lets `Gate` and `Bounds` of
+//! The gate of one Codex thread: converts what Codex asks into a neutral subject, and lets `RequestGate` and `Bounds` of
 //! `talaria-core` decide about it.
 //!
 //! Remembers what the model wished for its calls, which comes before the requests about them. Called by the turn machine for
 //! every request.
 
-use talaria_core::gate::{Gate, Ruling};
+use talaria_core::gate::{RequestGate, Ruling};
 use talaria_core::policy::Answers;
 use talaria_core::subject::Subject;
 use talaria_guard::place::Place;
@@ -18,7 +18,7 @@ use crate::wishes::Wishes;
 /// Decides the requests of one thread, as far as no person is needed.
 #[derive(Clone, Debug)]
 pub struct ThreadGate {
-    gate: Gate,
+    gate: RequestGate,
     bounds: ThreadBounds,
     wishes: Wishes,
 }
@@ -26,7 +26,7 @@ pub struct ThreadGate {
 impl ThreadGate {
     /// A gate for a thread with these bounds.
     pub fn new(bounds: ThreadBounds, rules: Rules, answers: Answers, home: Option<String>) -> Self {
-        Self { gate: Gate::new(rules, answers, home), bounds, wishes: Wishes::default() }
+        Self { gate: RequestGate::new(rules, answers, home), bounds, wishes: Wishes::default() }
     }
 
     /// Protects the secrets in Talaria's own directory, wherever that is.

@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 
 use talaria_codex_proto::codex_config::{self, Added, Additions, EntryPlace, Planned, plan};
 use talaria_core::config::ConfigProblem;
+use talaria_core::next_step::NextStep;
 
 use crate::host::HostSpec;
 pub use apply::AppliedMigration;
@@ -58,16 +59,17 @@ pub enum MigrateError {
 
 impl MigrateError {
     /// What to do next.
-    pub fn hint(&self) -> &str {
-        match self {
-            Self::File(error) => error.hint(),
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
+            Self::File(error) => return error.next_step(),
             Self::NotToml { .. } => "nothing was changed; correct that line, then try again",
             Self::Memory(_) => {
                 "nothing was changed; make migrations/ in Talaria's home readable and writable"
             }
-            Self::Check(error) => error.hint(),
+            Self::Check(error) => return error.next_step(),
             Self::KeepsChanging(_) => "nothing was changed; end what else writes to it, then try again",
-        }
+        };
+        text.into()
     }
 }
 

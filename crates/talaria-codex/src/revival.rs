@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Started;
+use talaria_core::next_step::NextStep;
 use talaria_core::version::Version;
 
 use crate::client::{CallError, pause};
@@ -84,11 +85,11 @@ pub enum RevivalError {
 
 impl RevivalError {
     /// What a person can do about it.
-    pub fn next_step(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         match self {
-            Self::Host(error) => error.next_step().to_owned(),
+            Self::Host(error) => error.next_step(),
             Self::Older { kept, .. } => {
-                format!("install Codex {kept} or newer; an older one would ruin the conversation")
+                format!("install Codex {kept} or newer; an older one would ruin the conversation").into()
             }
             Self::Thread(error) => error.next_step(),
         }
@@ -252,7 +253,7 @@ mod tests {
         let try_with = |found: &str| refuse_older(&found.parse().unwrap(), &before());
         let error = try_with("0.165.9").unwrap_err();
         assert!(
-            matches!(&error, RevivalError::Older { .. }) && error.next_step().contains("0.166.0"),
+            matches!(&error, RevivalError::Older { .. }) && error.next_step().in_shell().contains("0.166.0"),
             "{error}"
         );
         assert!(try_with("0.166.0").is_ok() && try_with("0.170.0").is_ok());

@@ -19,6 +19,7 @@ use talaria_codex_proto::wire::call::{
 use talaria_codex_proto::wire::history::{History, ThreadStatus};
 use talaria_core::event::Started;
 use talaria_core::ids::ThreadId;
+use talaria_core::next_step::NextStep;
 use talaria_core::policy::Sandbox;
 
 use super::client::{CallError, pause};
@@ -82,10 +83,10 @@ pub enum ThreadError {
 
 impl ThreadError {
     /// What a person can do about it.
-    pub fn next_step(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         match self {
             Self::Power(refusal) => refusal.next_step(),
-            Self::Call(_) => "run `talaria doctor` to check the installation".to_owned(),
+            Self::Call(_) => NextStep::Doctor,
         }
     }
 }

@@ -34,7 +34,7 @@ pub use action::Action;
 pub use call::{BridgeCall, Start};
 pub use mistake::Mistake;
 pub use parameter::{LONGEST_WAIT, USUAL_WAIT};
-pub use reply::{Reply, Waited};
+pub use reply::{BridgeReply, Waited};
 pub use respond::Response;
 pub use schema::{DESCRIPTION, INSTRUCTIONS, input_schema};
 pub use snapshot::{TRANSCRIPT_TEMPLATE, transcript_of, transcript_uri};

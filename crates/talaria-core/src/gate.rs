@@ -14,7 +14,7 @@ use crate::subject::{CommandUse, Subject};
 
 /// Decides requests, as far as no person is needed.
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct RequestGate {
     rules: Rules,
     answers: Answers,
     /// The person's home directory; the floor protects it.
@@ -57,7 +57,7 @@ impl Ruling {
     }
 }
 
-impl Gate {
+impl RequestGate {
     /// A gate with these rules.
     pub fn new(rules: Rules, answers: Answers, home: Option<String>) -> Self {
         Self { rules, answers, home, talaria: None }

@@ -9,7 +9,7 @@
 //! started with, `notice` what a person is notified of and where.
 //! `next_step` is what a person can do next, which each face says in its own words.
 //! `api` is the data between clients and the engine, `bridge` the MCP tool as data, `json_line` JSON on one line.
-//! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
+//! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `toml_write` writes its values, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
 //! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations.
@@ -51,6 +51,7 @@ pub mod servers;
 pub mod subject;
 pub mod toml_problem;
 pub mod toml_text;
+pub mod toml_write;
 pub mod tool;
 pub mod transcript;
 pub mod usage;

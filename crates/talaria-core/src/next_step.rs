@@ -1,8 +1,9 @@
 //! What a person can do next, as data. Each face renders it: the command line as shell commands ([`NextStep::in_shell`], also
 //! the `hint` of the API and of `--json`), the chat as slash commands (`talaria-tui`, `chat/next_step`).
 //!
-//! Text that is the same everywhere stays text. A step belongs here if a face says it in its own words. All texts of both
-//! faces are in one snapshot: `crates/talaria/src/advice/next_steps.txt`.
+//! A step has its own variant if a face says it in its own words, or if a program would act on it. Advice that is the same
+//! everywhere is [`NextStep::Advice`], a text that stays a text in the API and in stored rows. The library errors return
+//! steps, never words for one face. All texts of both faces are in one snapshot: `crates/talaria/src/advice/next_steps.txt`.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,6 +99,24 @@ pub enum NextStep {
     Doctor,
     /// See what a lost turn did before it is repeated.
     CheckEffects,
+    /// Install the Codex that Talaria is tested with.
+    Setup { codex: String },
+    /// Name another Codex than the configured one, or none and install it.
+    ReplaceCodex,
+    /// Codex could not be started: install it, or say where it is.
+    InstallCodex,
+    /// Look at one conversation in the list.
+    FindConversation,
+    /// Start the engine.
+    StartEngine,
+    /// Run the command again: it starts the engine that a person stopped.
+    RestartEngine,
+    /// Use the engine that holds the home, or stop it.
+    StopEngine,
+    /// Try again, and check the engine if that fails.
+    CheckEngine,
+    /// Advice that is the same in every face.
+    Advice { text: String },
 }
 
 impl NextStep {
@@ -166,6 +185,36 @@ impl NextStep {
             Self::CheckEffects => {
                 "check what it did before you send the prompt again; `talaria doctor` checks the installation".to_owned()
             }
+            Self::Setup { codex } => format!("run talaria setup to install codex {codex}"),
+            Self::ReplaceCodex => "name another codex, or name none and run talaria setup".to_owned(),
+            Self::InstallCodex => {
+                "install Codex with `talaria setup`, or set codex.bin to where it is".to_owned()
+            }
+            Self::FindConversation => "see `talaria sessions list`".to_owned(),
+            Self::StartEngine => "start one with: talaria serve".to_owned(),
+            Self::RestartEngine => {
+                "it was ended with `talaria stop`; run the command again to start it".to_owned()
+            }
+            Self::StopEngine => "use that engine, or end it with `talaria stop`".to_owned(),
+            Self::CheckEngine => "try again in a moment; `talaria doctor` looks at the engine".to_owned(),
+            Self::Advice { text } => text.clone(),
         }
+    }
+
+    /// The step, unless it is text alone: that is the `hint` beside it already.
+    pub fn as_data(&self) -> Option<Self> {
+        (!matches!(self, Self::Advice { .. })).then(|| self.clone())
+    }
+}
+
+impl From<String> for NextStep {
+    fn from(text: String) -> Self {
+        Self::Advice { text }
+    }
+}
+
+impl From<&str> for NextStep {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
     }
 }

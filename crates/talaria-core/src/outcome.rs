@@ -10,6 +10,8 @@ use crate::usage::{RateLimits, Usage};
 
 /// Codex's name for the provider that `codex login` is for.
 const OPENAI: &str = "openai";
+/// The exit code of a turn for which Codex is missing or not logged in.
+const CODEX_UNUSABLE: u8 = 6;
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub enum FailureCode {
     Connection,
     /// The sandbox could not be set up.
     Sandbox,
+    /// Codex cannot be started: install it.
+    Codex,
     /// Codex never had the input: nothing was done.
     NotSent,
     /// Something else: read the message.
@@ -92,6 +96,7 @@ impl FailureCode {
             Self::Server => NextStep::Retry,
             Self::Connection => NextStep::CheckNetwork,
             Self::Sandbox => NextStep::CheckSandbox,
+            Self::Codex => NextStep::InstallCodex,
             Self::NotSent => NextStep::SendAgain,
             Self::Other => NextStep::Doctor,
         }
@@ -111,6 +116,7 @@ impl fmt::Display for FailureCode {
             Self::Server => "server",
             Self::Connection => "connection",
             Self::Sandbox => "sandbox",
+            Self::Codex => "codex",
             Self::NotSent => "not_sent",
             Self::Other => "other",
         })
@@ -147,8 +153,6 @@ pub struct Report {
     pub next_step: Option<NextStep>,
     /// When the limit that stopped it resets, in seconds since 1970.
     pub retry_at: Option<i64>,
-    /// The exit code that `talaria exec` ends with.
-    pub exit: u8,
 }
 
 /// A report as JSON has it: the outcome is a word, and what belongs to it is beside it.
@@ -167,7 +171,10 @@ struct Written {
     #[serde(default)]
     next_step: Option<NextStep>,
     retry_at: Option<i64>,
-    exit: u8,
+    /// Builds before the code `codex` wrote the exit code, which alone distinguished a Codex that is missing.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    exit: Option<u8>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -182,8 +189,11 @@ enum OutcomeWord {
 
 impl From<Written> for Report {
     fn from(written: Written) -> Self {
-        let Written { code, by, message, text, usage, declined, children_running, retry_at, exit, .. } =
-            written;
+        let Written { by, message, text, usage, declined, children_running, retry_at, .. } = written;
+        let code = match (written.code, written.exit) {
+            (Some(FailureCode::NotSent), Some(CODEX_UNUSABLE)) => Some(FailureCode::Codex),
+            (code, _) => code,
+        };
         let words = || message.clone().unwrap_or_default();
         let outcome = match written.outcome {
             OutcomeWord::Completed => Outcome::Completed,
@@ -206,7 +216,6 @@ impl From<Written> for Report {
             hint,
             next_step,
             retry_at,
-            exit,
         }
     }
 }
@@ -230,7 +239,6 @@ impl Report {
             Outcome::Completed | Outcome::Interrupted { .. } => None,
         };
         let hint = next_step.as_ref().map(NextStep::in_shell);
-        let exit = exit_code(&outcome, declined);
         let (children_running, retry_at) = (0, None);
         Self {
             outcome,
@@ -244,22 +252,35 @@ impl Report {
             hint,
             next_step,
             retry_at,
-            exit,
         }
     }
 
     /// Says what to do next; each face puts it into words.
     #[must_use]
-    pub fn with_next(mut self, step: NextStep) -> Self {
-        (self.hint, self.next_step) = (Some(step.in_shell()), Some(step));
+    pub fn with_next(mut self, step: impl Into<NextStep>) -> Self {
+        let step = step.into();
+        (self.hint, self.next_step) = (Some(step.in_shell()), step.as_data());
         self
     }
 
     /// Says what to do next, in words that are the same in every face.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        (self.hint, self.next_step) = (Some(hint.into()), None);
-        self
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        self.with_next(hint.into())
+    }
+
+    /// The exit code of a command that shows how the turn ended. Only a command line has exit codes: neither a stored
+    /// outcome nor the API contains one, and `--json` adds it where it prints.
+    pub fn exit_code(&self) -> u8 {
+        match &self.outcome {
+            Outcome::Completed if self.declined > 0 => 3,
+            Outcome::Completed => 0,
+            Outcome::Failed { code: FailureCode::Auth | FailureCode::Codex, .. } => CODEX_UNUSABLE,
+            Outcome::Failed { .. } => 1,
+            Outcome::Interrupted { by: Who::Deadline } => 5,
+            Outcome::Interrupted { .. } => 4,
+            Outcome::Lost { .. } => 7,
+        }
     }
 
     /// Says how many sub-agents had not ended.
@@ -294,19 +315,6 @@ impl Report {
     }
 }
 
-/// The exit codes of the command line, as far as a turn decides them.
-fn exit_code(outcome: &Outcome, declined: u32) -> u8 {
-    match outcome {
-        Outcome::Completed if declined > 0 => 3,
-        Outcome::Completed => 0,
-        Outcome::Failed { code: FailureCode::Auth, .. } => 6,
-        Outcome::Failed { .. } => 1,
-        Outcome::Interrupted { by: Who::Deadline } => 5,
-        Outcome::Interrupted { .. } => 4,
-        Outcome::Lost { .. } => 7,
-    }
-}
-
 #[cfg(test)]
 mod hints {
     use super::*;
@@ -323,5 +331,35 @@ mod hints {
             assert!(hint("mock").starts_with("check the key of the provider mock"), "{}", hint("mock"));
         }
         assert_eq!(lost.clone().at_provider("mock").hint, lost.hint, "nothing spoke of a login");
+    }
+
+    #[test]
+    fn rows_of_older_builds_are_read_and_none_of_ours_has_an_exit_code() {
+        let report = |outcome| Report::new(outcome, None, Usage::default(), 0);
+        let failed = |code| report(Outcome::Failed { code, message: "no".to_owned() });
+        let stored = |report: &Report| serde_json::to_value(report).unwrap();
+        let read = |mut row: serde_json::Value, exit: u8| {
+            row["exit"] = exit.into();
+            serde_json::from_value::<Report>(row).unwrap()
+        };
+        for written in [report(Outcome::Completed), failed(FailureCode::NotSent), failed(FailureCode::Codex)]
+        {
+            let row = stored(&written);
+            assert_eq!(row.get("exit"), None, "{row}");
+            assert_eq!(serde_json::from_value::<Report>(row).unwrap(), written);
+        }
+        // A Codex that was missing had the code of any input that was not sent, and an exit code of its own.
+        let missing = read(stored(&failed(FailureCode::NotSent)), 6);
+        assert_eq!((missing.code, missing.exit_code()), (Some(FailureCode::Codex), 6));
+        let not_sent = read(stored(&failed(FailureCode::NotSent)), 1);
+        assert_eq!((not_sent.code, not_sent.exit_code()), (Some(FailureCode::NotSent), 1));
+    }
+
+    #[test]
+    fn advice_that_is_the_same_everywhere_is_stored_as_text_alone() {
+        let lost = Report::new(Outcome::Lost { why: "gone".to_owned() }, None, Usage::default(), 0);
+        assert_eq!(lost.next_step, Some(NextStep::CheckEffects));
+        let advised = lost.with_next("make room");
+        assert_eq!((advised.hint.as_deref(), advised.next_step), (Some("make room"), None));
     }
 }

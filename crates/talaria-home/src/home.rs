@@ -10,6 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use talaria_core::config::{self, Config, ConfigProblem, Parsed};
+use talaria_core::next_step::NextStep;
 use talaria_core::version::Version;
 
 /// Why the home or its configuration cannot be used.
@@ -60,8 +61,8 @@ pub enum HomeError {
 
 impl HomeError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::Unset => "set TALARIA_HOME to a directory of your own",
             Self::Create { .. } | Self::NotADirectory(_) => {
                 "set TALARIA_HOME to a directory that you may write"
@@ -69,7 +70,7 @@ impl HomeError {
             Self::Read { .. } => "check the permissions of the file",
             Self::NotAFile(_) => "move it away, or put a TOML file in its place",
             Self::NotUtf8 { .. } | Self::NotToml { .. } => "correct that line, or move the file away",
-        }
+        })
     }
 }
 

@@ -85,11 +85,6 @@ impl LockedUserFile {
         self.content.as_ref().map(|content| content.text.as_str())
     }
 
-    /// The file itself, with all links resolved.
-    pub fn real_path(&self) -> &Path {
-        &self.real
-    }
-
     /// The mode of the file; none if there is no such file.
     pub fn mode(&self) -> Option<u32> {
         self.content.as_ref().map(|content| content.mode)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use talaria_core::api::{Problem, ProblemCode};
+use talaria_core::next_step::NextStep;
 use talaria_store::StoreError;
 
 /// The program that a database belongs to.
@@ -64,8 +65,8 @@ pub enum DatabaseError {
 
 impl DatabaseError {
     /// What a person can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::NotThere { program, .. } | Self::Foreign { program, .. } => match program {
                 SourceProgram::Bridge => {
                     "pass the path of the old `codex_bridge.db`; as a rule it is in ~/.hermes"
@@ -76,7 +77,7 @@ impl DatabaseError {
             },
             Self::Unreadable { .. } => "end the program that has the file open, and see that you may read it",
             Self::Damaged { .. } => "restore the file from a backup, or mend it with `sqlite3 FILE .recover`",
-        }
+        })
     }
 }
 
@@ -100,7 +101,7 @@ impl ImportError {
         match self {
             Self::BadRequest(message) => Problem::new(ProblemCode::BadRequest, message.as_str()),
             Self::Database(error) => {
-                Problem::new(ProblemCode::BadRequest, error.to_string()).try_this(error.next_step())
+                Problem::new(ProblemCode::BadRequest, error.to_string()).next(error.next_step())
             }
             Self::Store(error) => of_store(error),
         }

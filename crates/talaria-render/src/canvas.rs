@@ -89,7 +89,7 @@ impl<W: Write> Canvas<W> {
         if self.ends == 1 { self.text(&StyledText::plain("\n")) } else { Ok(()) }
     }
 
-    /// Shows a draft behind the settled text, instead of the one before. No row of it may be as wide as the terminal.
+    /// Shows a draft after the settled text, instead of the one before. No row of it may be as wide as the terminal.
     pub(crate) fn draw(&mut self, draft: &StyledText) {
         if !self.can_redraw() || *draft == self.draft {
             return;
@@ -111,7 +111,7 @@ impl<W: Write> Canvas<W> {
         self.out.flush()
     }
 
-    /// Does settled text stand on the row of the cursor?
+    /// Is settled text on the row of the cursor?
     pub(crate) fn is_row_begun(&self) -> bool {
         !self.row.is_empty()
     }
@@ -126,7 +126,7 @@ impl<W: Write> Canvas<W> {
         let mut lines = draft.ended_count() + self.end_of(self.row.spans.iter().chain(first)).0;
         lines += rows.map(|line| self.end_of(line.spans.iter()).0).sum::<usize>();
         let (row, column) = self.end_of(self.row.spans.iter());
-        // No movement leads back behind a full row; writing it again does.
+        // No movement leads back past a full row; writing it again does.
         let is_full = self.look.width == Some(column);
         let (row, column) = if is_full { (0, 0) } else { (row, column) };
         writer::push_erasure(&mut self.buffer, lines.saturating_sub(row), column);
@@ -148,7 +148,7 @@ impl<W: Write> Canvas<W> {
         )
     }
 
-    /// How many ends of lines stand at the very end once this text is there.
+    /// How many ends of lines are at the very end once this text is there.
     fn ends_after(&self, text: &StyledText) -> usize {
         let empty = text.ended().iter().rev().take_while(|line| line.is_empty()).count();
         match text.ended_count() {

@@ -8,7 +8,7 @@ use super::styled::{StyledLine, StyledSpan, StyledText};
 
 /// A column is narrower only if all of its cells are.
 pub(crate) const NARROW: usize = 10;
-/// How far the lines of a cell are indented behind its first, where it has lines of its own.
+/// How far the lines of a cell are indented after its first, where it has lines of its own.
 pub(crate) const HANG: usize = 2;
 /// The longest line between two rows that are written cell by cell.
 const RULE: usize = 24;
@@ -37,7 +37,7 @@ pub(crate) fn longest_word(text: &str) -> usize {
     text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
-/// What stands between two rows that are written cell by cell.
+/// What is between two rows that are written cell by cell.
 pub(crate) fn rule(room: usize, paint: Paint) -> String {
     paint.sign("─", "-").repeat(room.min(RULE))
 }

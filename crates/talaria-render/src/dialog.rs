@@ -200,7 +200,7 @@ impl Dialog {
     }
 }
 
-/// A key that stands for a choice.
+/// A key that represents a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Key {
     Decide(Decision),

@@ -1,6 +1,6 @@
 //! Code in colours: which pieces of a line are words of the language, strings, comments and so on.
 //!
-//! Loading takes tens of milliseconds and reading a line up to a millisecond, so nobody does either while something waits to
+//! Loading takes tens of milliseconds and reading a line up to a millisecond, so neither is done while something waits to
 //! be drawn for it: the driver of the chat loads, and the transcript reads a few lines for each frame. `exec` does without.
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
@@ -65,7 +65,7 @@ const CLASSES: [(&str, Class); 23] = [
     ("entity.other.attribute-name", Class::Type),
 ];
 
-/// Names that people write behind a fence for a language that is near enough.
+/// Names that people write after a fence for a language that is near enough.
 const NEAREST: [(&str, &str); 8] = [
     ("ts", "js"),
     ("tsx", "js"),

@@ -29,7 +29,7 @@ pub(crate) fn spans(source: &str, base: Style) -> Vec<StyledSpan> {
 }
 
 fn plain(text: &str, style: Style) -> StyledSpan {
-    // Also behind the parser: `&#27;` is harmless only until it is decoded.
+    // Also after the parser: `&#27;` is harmless only until it is decoded.
     StyledSpan { text: sanitize(text).replace('\n', " "), style }
 }
 
@@ -80,7 +80,7 @@ fn address(url: &str, shown: &[StyledSpan], base: Style) -> Option<StyledSpan> {
     (!is_shown && !url.is_empty()).then(|| plain(&format!(" ({url})"), base.dim()))
 }
 
-/// Is every mark in this piece of a line closed, so that nothing behind it can change its look?
+/// Is every mark in this piece of a line closed, so that nothing after it can change its look?
 pub(crate) fn is_settled(piece: &str) -> bool {
     if !piece.bytes().any(|byte| b"*_`[~".contains(&byte)) {
         return true;

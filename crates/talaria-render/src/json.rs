@@ -13,6 +13,7 @@ use talaria_core::api::Numbered;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::json_line::escape_breaks;
+use talaria_core::outcome::Report;
 
 use super::Renderer;
 
@@ -32,10 +33,21 @@ impl<W: Write> JsonLines<W> {
     }
 
     fn write(&mut self, event: &Event, stamp: &Stamp<'_>) -> io::Result<()> {
+        let exit = match event {
+            Event::Outcome(report) => Some(report.exit_code()),
+            _ => None,
+        };
+        self.write_with(event, exit, stamp)
+    }
+
+    fn write_with(&mut self, event: &Event, exit: Option<u8>, stamp: &Stamp<'_>) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, event)?;
+        if let Some(exit) = exit {
+            add_exit(&mut self.line, exit);
+        }
         escape_breaks(&mut self.line);
-        // The stamp is spliced in behind the tag, which serde writes first and which holds neither sign. A wrapper
+        // The stamp is spliced in after the tag, which serde writes first and which holds neither sign. A wrapper
         // with `serde(flatten)` would give the same line at several times the cost.
         let tag = self.line.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(self.line.len());
         let (tag, fields) = self.line.split_at(tag);
@@ -49,7 +61,28 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// What stands on every line beside the event.
+/// Adds the exit code as the last field of a JSON object.
+fn add_exit(json: &mut Vec<u8>, exit: u8) {
+    if json.pop_if(|last| *last == b'}').is_some() {
+        json.extend_from_slice(format!(",\"exit\":{exit}}}").as_bytes());
+    }
+}
+
+/// Adds the exit code to `outcome` fields that contain one of the reports. `json` is an object with these reports, as serde
+/// writes it: the API has no exit codes, `--json` of a command line does.
+pub fn with_exit<'a>(mut json: String, reports: impl IntoIterator<Item = &'a Report>) -> String {
+    for report in reports {
+        let Ok(bare) = serde_json::to_vec(report) else { continue };
+        let mut printed = bare.clone();
+        add_exit(&mut printed, report.exit_code());
+        // No string contains this text: a quotation mark in a string is escaped.
+        let field = |report: Vec<u8>| format!("\"outcome\":{}", String::from_utf8_lossy(&report));
+        json = json.replace(&field(bare), &field(printed));
+    }
+    json
+}
+
+/// The fields of every line that are not the event's.
 #[derive(Serialize)]
 struct Stamp<'a> {
     session: &'a SessionId,
@@ -72,8 +105,10 @@ impl<W: Write> Renderer for JsonLines<W> {
         self.write(event, &Stamp { session, seq: Some(*seq), at: Some(*at), turn_number: *turn })
     }
 
-    fn left(&mut self, outcome: &Event) -> io::Result<()> {
-        self.event(Duration::ZERO, outcome)
+    fn left(&mut self, report: &Report, exit: u8) -> io::Result<()> {
+        let session = self.session.clone();
+        let stamp = Stamp { session: &session, seq: None, at: None, turn_number: None };
+        self.write_with(&Event::Outcome(Box::new(report.clone())), Some(exit), &stamp)
     }
 
     fn tick(&mut self, _now: Duration) -> io::Result<()> {
@@ -89,6 +124,8 @@ impl<W: Write> Renderer for JsonLines<W> {
 mod tests {
     use expect_test::expect;
     use serde_json::Value;
+    use talaria_core::outcome::Outcome;
+    use talaria_core::usage::Usage;
 
     use super::super::sample;
     use super::*;
@@ -134,9 +171,12 @@ mod tests {
             assert_eq!(value["seq"], index + 1, "{line}");
             assert_eq!(line.matches(r#""session":"#).count(), 1, "{line}");
             assert!(line.starts_with(r#"{"type":""#), "{line}");
-            // What is printed is what the engine's API says, and can be read back as such.
+            // What is printed is what the engine's API says, and can be read back as such. Only a command line has exit codes.
             let back: Numbered = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-            assert_eq!(serde_json::to_value(&back).unwrap(), value, "{line}");
+            let mut said = value.clone();
+            let exit = said.as_object_mut().unwrap().remove("exit");
+            assert_eq!(exit.is_some(), value["type"] == "outcome", "{line}");
+            assert_eq!(serde_json::to_value(&back).unwrap(), said, "{line}");
         }
     }
 
@@ -144,12 +184,34 @@ mod tests {
     fn what_the_engine_did_not_write_down_has_no_number() {
         let mut bytes = Vec::new();
         let mut json = JsonLines::new(&mut bytes, &SessionId::new("s-1"));
-        json.left(&sample::lost()).unwrap();
+        let Event::Outcome(lost) = sample::lost() else { unreachable!() };
+        json.left(&lost, 143).unwrap();
         drop(json);
         let line: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!((&line["type"], &line["seq"]), (&"outcome".into(), &Value::Null));
+        assert_eq!(line["exit"], 143, "the command ended by a signal; the turn has no exit code yet");
     }
 
+    #[test]
+    fn every_outcome_in_a_row_has_the_exit_code_of_its_turn() {
+        let report = |outcome| Report::new(outcome, Some("{}".to_owned()), Usage::default(), 0);
+        let (done, lost) =
+            (report(Outcome::Completed), report(Outcome::Lost { why: "\"outcome\":{}".to_owned() }));
+        #[derive(Serialize)]
+        struct Turn<'a> {
+            outcome: Option<&'a Report>,
+            title: String,
+        }
+        let title = serde_json::to_string(&done).unwrap();
+        let turn = |outcome| Turn { outcome, title: title.clone() };
+        let row =
+            serde_json::to_string(&[turn(Some(&done)), turn(Some(&lost)), turn(Some(&done)), turn(None)]);
+        let printed: Vec<Value> =
+            serde_json::from_str(&with_exit(row.unwrap(), [&done, &lost, &done])).unwrap();
+        let codes: Vec<&Value> = printed.iter().map(|turn| &turn["outcome"]["exit"]).collect();
+        assert_eq!(codes, [&Value::from(0), &7.into(), &0.into(), &Value::Null]);
+        assert!(printed.iter().all(|turn| turn["title"] == title.as_str()), "text is left alone");
+    }
     #[test]
     fn a_raw_message_of_several_lines_stays_one_line() {
         let text = lines(&[sample::unknown("{\r\n\"method\": \"a\\nb\"\n}")]);

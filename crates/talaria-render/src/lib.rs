@@ -64,7 +64,7 @@ mod screen;
 mod tests;
 
 pub use highlight::Highlighter;
-pub use json::JsonLines;
+pub use json::{JsonLines, with_exit};
 pub use notice::short;
 pub use notice::tokens;
 pub use paint::{Paint, cut};
@@ -82,7 +82,7 @@ pub use terminal::{HELD_NOTICE, TerminalRenderer};
 /// How long something took, in milliseconds, in short; what a request is about.
 pub use tool_line::{about, elapsed, unwrapped};
 
-/// What is wanted next of a person who answers a question line by line, as it stands before the cursor.
+/// What is wanted next of a person who answers a question line by line, as it is shown before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> StyledText {
     prompt::show(dialog, Paint::new(look), look.width)
 }
@@ -107,8 +107,9 @@ pub trait Renderer {
         Ok(Shown::Nowhere)
     }
 
-    /// Says that the person left before the end, for faces that owe their reader an outcome.
-    fn left(&mut self, _outcome: &Event) -> io::Result<()> {
+    /// Says that the person left before the end, for faces that owe their reader an outcome. `exit` is the exit code of the
+    /// command, which is not that of the turn.
+    fn left(&mut self, _report: &Report, _exit: u8) -> io::Result<()> {
         Ok(())
     }
 
@@ -131,8 +132,8 @@ pub trait Renderer {
         false
     }
 
-    /// Shows what is wanted next for an open request and leaves the cursor behind it. The question was shown with its
-    /// `RequestOpened`; it is shown again if anything came after it, so that nobody answers another one. Called again
+    /// Shows what is wanted next for an open request and leaves the cursor after it. The question was shown with its
+    /// `RequestOpened`; it is shown again if anything came after it, so that another one is not answered by mistake. Called again
     /// after a line that is no answer, and for each further step.
     fn prompt(&mut self, _id: &TicketId, _dialog: &Dialog) -> io::Result<()> {
         Ok(())

@@ -22,7 +22,7 @@ const TAKEN_BACK: usize = 400;
 /// One line of news.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NewsLine {
-    /// It stands back.
+    /// It is dimmed.
     Aside(String),
     /// It is worth a look.
     Warning(String),
@@ -101,7 +101,7 @@ fn stopping(by: Who, paint: Paint) -> String {
     }
 }
 
-/// Input that will not be run, and its words: nobody else keeps them.
+/// Input that will not be run, and its words: no one else keeps them.
 fn taken_back(inputs: &[QueuedInput], was_sent: bool) -> String {
     let what = match (was_sent, inputs.len()) {
         (false, 1) => "not sent".to_owned(),
@@ -138,7 +138,7 @@ pub fn agent(thread: &ThreadId) -> String {
     format!("agent {tail}")
 }
 
-/// How a sub-agent stands.
+/// State of a sub-agent.
 pub fn phase_word(phase: AgentPhase) -> &'static str {
     match phase {
         AgentPhase::Running => "is working",

@@ -82,7 +82,7 @@ pub fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> 
     }
 }
 
-/// A line that stands back.
+/// A dimmed line.
 pub(crate) fn dim(text: &str, paint: Paint) -> StyledText {
     paint.text(Style::DIM, &one_line(text))
 }
@@ -159,7 +159,7 @@ pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec
     lines
 }
 
-/// Further lines, such as the last words of a Codex that ended, stand below the first one.
+/// Further lines, such as the last words of a Codex that ended, are below the first one.
 fn labelled(label: &str, text: &str, width: Option<usize>, paint: Paint) -> StyledText {
     let leads = std::iter::once((label, Style::BOLD)).chain(std::iter::repeat(("  ", Style::PLAIN)));
     // The label is shown also without a text.

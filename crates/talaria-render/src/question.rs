@@ -1,6 +1,6 @@
 //! The question that a person answers: what is asked, where, why, and what a yes would grant.
 //!
-//! What is approved is shown exactly and wholly: no shell taken off, no line cut, nothing hidden. The words of others stand
+//! What is approved is shown exactly and wholly: no shell taken off, no line cut, nothing hidden. The words of others are
 //! behind a bar, so that none of them can pass for ours. What can be answered is `prompt`.
 
 use talaria_core::item::FileChange;
@@ -230,8 +230,8 @@ impl Page {
         self.out.end_line();
     }
 
-    /// The bar at the left cannot be forged by what stands behind it: a line that is too long for the window is broken
-    /// here, because the terminal would go on without the bar.
+    /// The bar at the left cannot be forged by what is after it: a line that is too long for the window is broken
+    /// here, because the terminal would continue without the bar.
     fn quoted(&mut self, text: &str) {
         let room = self.width.map_or(usize::MAX, |width| width.saturating_sub(BAR_COLUMNS + 1).max(8));
         for line in reveal(text).split('\n') {

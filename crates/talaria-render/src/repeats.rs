@@ -1,7 +1,7 @@
 //! Warnings that come again and again, such as Codex's retries of a provider that cannot be reached: shown once, then counted.
 //!
 //! A block of warnings ends with anything else that is shown. The count is shown when it has grown tenfold, and at the end of
-//! the block, so that a reader of a log sees that it went on.
+//! the block, so that a reader of a log sees that it continued.
 
 use super::paint::Paint;
 

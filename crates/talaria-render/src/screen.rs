@@ -22,7 +22,7 @@ pub(crate) struct Screen {
 #[derive(Clone, Default)]
 struct Row {
     cells: Vec<char>,
-    /// Did the text go on at the next row, without an end of line?
+    /// Does the text continue on the next row, without an end of line?
     is_wrapped: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Rows and columns for people: lists of conversations, tasks, requests, processes.
 //!
-//! What stands in a cell may be the words of others: it is made harmless and put on one line. Columns are as wide as
+//! What is in a cell may be the words of others: it is made harmless and put on one line. Columns are as wide as
 //! their widest cell. Where the window is too narrow, they give way and cells are broken between words; where words would
-//! have to be broken, ids among them, every cell gets lines of its own behind the head of its column. One column may be
+//! have to be broken, ids among them, every cell gets lines of its own after the head of its column. One column may be
 //! as long as others made it, and is cut. Into a pipe everything goes in full.
 
 use unicode_width::UnicodeWidthStr;
@@ -26,7 +26,7 @@ pub struct Sheet {
     rows: Vec<Vec<String>>,
     /// The column that is cut.
     yielding: usize,
-    /// Behind how many lines.
+    /// After how many lines.
     lines: usize,
 }
 
@@ -102,7 +102,7 @@ impl Sheet {
         lines
     }
 
-    /// Every cell in lines of its own, behind the head of its column.
+    /// Every cell in lines of its own, after the head of its column.
     fn cell_by_cell(&self, room: usize, paint: Paint) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is going on right now, in one row: a turning sign, what is waited for, for how long.
+//! What is running right now, in one row: a turning sign, what is waited for, for how long.
 //!
 //! Pure: the time comes in, a row goes out. `terminal` shows it as a draft and only where a row can be redrawn.
 
@@ -105,7 +105,7 @@ pub fn sign(now: Duration, paint: Paint) -> &'static str {
     paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()])
 }
 
-/// Whole seconds, for what is still going on.
+/// Whole seconds, for what is still running.
 pub fn seconds(elapsed: Duration) -> String {
     match elapsed.as_secs() {
         seconds @ 0..60 => format!("{seconds}s"),

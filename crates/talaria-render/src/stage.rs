@@ -15,7 +15,7 @@ use super::paint::Paint;
 use super::repeats::{Repeats, counted};
 use super::styled::StyledText;
 
-/// What stands last on screen; unlike things get an empty line between them.
+/// What is last on screen; unlike things get an empty line between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     /// What is in force.
@@ -28,7 +28,7 @@ pub(crate) enum Section {
     Change,
     /// A question to a person.
     Question,
-    /// The choices for a question, with the cursor behind them.
+    /// The choices for a question, with the cursor after them.
     Choices,
     /// What was decided about a question, right below it.
     Decision,
@@ -73,7 +73,7 @@ impl<W: Write> Stage<W> {
         self.add(section, lines)
     }
 
-    /// Puts a line that stands back.
+    /// Puts a dimmed line.
     pub(crate) fn dim(&mut self, text: &str) -> io::Result<()> {
         self.put(Section::Step, &notice::dim_in_rows(text, self.look.width, self.paint))
     }
@@ -91,7 +91,7 @@ impl<W: Write> Stage<W> {
         self.repeats.end().iter().try_for_each(|(text, count)| self.add_warning(text, *count))
     }
 
-    /// Puts the choices below the question, and leaves the cursor behind them.
+    /// Puts the choices below the question, and leaves the cursor after them.
     pub(crate) fn offer(&mut self, choices: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.end_message()?;
@@ -188,7 +188,7 @@ impl<W: Write> Stage<W> {
         self.canvas.fresh_row()
     }
 
-    /// What stands last on screen.
+    /// What is last on screen.
     pub(crate) fn section(&self) -> Section {
         self.section
     }

@@ -1,4 +1,4 @@
-//! Steps that are no work of their own and get one line that stands back: agents, reviews, hooks, unknown kinds.
+//! Steps that are no work of their own and get one dimmed line: agents, reviews, hooks, unknown kinds.
 //!
 //! The words only, as they came: `notice::dim` makes them harmless and puts them on one line.
 
@@ -22,7 +22,7 @@ pub fn note(body: &ItemBody) -> Option<String> {
     })
 }
 
-/// The line for what Talaria told the model about a request that was declined.
+/// The line for the text that Talaria sent the model about a request that was declined.
 pub fn told_model(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     format!("sent to the model: {}", lines.join(" "))

@@ -72,7 +72,7 @@ impl Style {
         self.bold
     }
 
-    /// Does it stand back?
+    /// Is it dim?
     pub const fn is_dim(self) -> bool {
         self.dim
     }

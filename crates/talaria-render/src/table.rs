@@ -11,7 +11,7 @@ use super::styled::{StyledLine, StyledSpan};
 
 type Cell = Vec<StyledSpan>;
 
-/// Where the text of a column stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
     Left,
@@ -118,7 +118,7 @@ impl Table {
         out
     }
 
-    /// Every cell in lines of its own, behind the head of its column.
+    /// Every cell in lines of its own, after the head of its column.
     fn cell_by_cell(&self, room: usize) -> Vec<StyledLine> {
         let (head, rows) = match self.rows.split_first() {
             Some((head, rows)) if self.has_head && !rows.is_empty() => (head.as_slice(), rows),
@@ -155,7 +155,7 @@ fn longest_word(cell: &Cell) -> usize {
     columns::longest_word(&text)
 }
 
-/// Splits a row at its bars; one behind a backslash belongs to the text.
+/// Splits a row at its bars; one after a backslash belongs to the text.
 fn cells(row: &str) -> impl Iterator<Item = &str> {
     let row = row.trim();
     let row = row.strip_prefix('|').unwrap_or(row);

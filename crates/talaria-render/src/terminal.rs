@@ -27,7 +27,7 @@ use super::styled::StyledText;
 use super::{Look, Renderer, Shown, heading, notice, prompt, step_note, tool_line};
 use crate::dialog::Dialog;
 
-/// Lines of a diff that nobody is asked about.
+/// Lines of a diff that no one is asked about.
 const DIFF_LINES: usize = 200;
 /// A message that pauses for longer gets a spinner below.
 const PAUSE: Duration = Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! One line for each step that is not a message: a sign, what it was, how it ended, how long it took.
 //!
-//! Below a command stands the end of its output. Nothing here waits or draws; `spinner` shows steps that still run.
+//! Below a command is the end of its output. Nothing here waits or draws; `spinner` shows steps that still run.
 
 use std::borrow::Cow;
 
@@ -98,7 +98,7 @@ pub fn failure(body: &ItemBody) -> Option<&str> {
     }
 }
 
-/// How a step stands, and what else there is to say about its end: why, and how long it took.
+/// The status of a step, and what else there is to say about its end: why, and how long it took.
 pub fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
     let said = || failure(body).map(|failure| one_line(failure).into_owned());
     let (status, duration, end) = match body {
@@ -152,7 +152,7 @@ pub fn left(why: Option<Abandonment>) -> &'static str {
     }
 }
 
-/// A sign, a name, how it stands and what else there is to say about its end.
+/// A sign, a name, its state and what else there is to say about its end.
 pub fn line(
     label: &str,
     status: Status,

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt}
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
+use talaria_core::next_step::NextStep;
 use tokio::net::UnixListener;
 
 /// Why the engine cannot listen.
@@ -43,13 +44,13 @@ pub enum BindError {
 
 impl BindError {
     /// What to do next.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::Foreign { .. } => "set TALARIA_HOME to a directory of your own, or remove it as its owner",
             Self::NotASocket(_) | Self::NotADirectory(_) => "move it away",
-            Self::InUse(_) => "use that engine, or end it: talaria stop",
+            Self::InUse(_) => return NextStep::StopEngine,
             Self::System { .. } => "set TALARIA_HOME to a directory that you may write",
-        }
+        })
     }
 }
 

@@ -202,7 +202,7 @@ impl Client {
     pub async fn shell(&self, shell: &Shell) -> Result<ShellRun, ClientError> {
         let question = Question {
             principal: self.principal.clone(),
-            ..Question::post(route::SHELL.path.to_owned(), written(shell)?)
+            ..Question::post(route::SHELL.path.to_owned(), encode_body(shell)?)
         };
         match ShellRun::start(&self.socket, &question).await {
             Err(ClientError::NotRunning) if self.launcher.is_some() => {
@@ -252,7 +252,7 @@ impl Client {
 
     /// Throws conversations away, or says which it would.
     pub async fn prune(&self, prune: &Prune) -> Result<Pruned, ClientError> {
-        self.ask(&route::PRUNE, None, &[], written(prune)?, THOROUGH).await
+        self.ask(&route::PRUNE, None, &[], encode_body(prune)?, THOROUGH).await
     }
 
     /// Lists the commands that run in the background.
@@ -332,7 +332,7 @@ impl Client {
 
     /// Sends the notifications that are owed, or says which it would.
     pub async fn notify(&self, notify: Notify) -> Result<Vec<NoticeInfo>, ClientError> {
-        self.ask(&route::NOTIFY, None, &[], written(&notify)?, THOROUGH).await
+        self.ask(&route::NOTIFY, None, &[], encode_body(&notify)?, THOROUGH).await
     }
 
     /// What is remembered across conversations.
@@ -371,12 +371,12 @@ impl Client {
 
     /// Takes over the tasks of another program's database.
     pub async fn import(&self, import: &Import) -> Result<Imported, ClientError> {
-        self.ask(&route::IMPORT, None, &[], written(import)?, THOROUGH).await
+        self.ask(&route::IMPORT, None, &[], encode_body(import)?, THOROUGH).await
     }
 
     /// Ends the engine; none is started for it. When this returns it has stopped working and ends in a moment.
     pub async fn stop(&self, stop: Stop) -> Result<Stopped, ClientError> {
-        let question = Question::post(route::STOP.path.to_owned(), written(&stop)?);
+        let question = Question::post(route::STOP.path.to_owned(), encode_body(&stop)?);
         exchange(&self.socket, &question, ORDINARY).await
     }
 
@@ -406,7 +406,7 @@ impl Client {
         id: Option<&str>,
         body: &impl Serialize,
     ) -> Result<T, ClientError> {
-        self.ask(route, id, &[], written(body)?, ORDINARY).await
+        self.ask(route, id, &[], encode_body(body)?, ORDINARY).await
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -492,7 +492,7 @@ fn page(after: i64, limit: usize) -> [(&'static str, String); 2] {
     [("after", after.to_string()), ("limit", limit.to_string())]
 }
 
-fn written(body: &impl Serialize) -> Result<Bytes, ClientError> {
+fn encode_body(body: &impl Serialize) -> Result<Bytes, ClientError> {
     let text = serde_json::to_vec(body)
         .map_err(|error| ClientError::Broken(format!("the question cannot be written: {error}")))?;
     // The engine would close the connection in the middle of it.

@@ -71,32 +71,32 @@ async fn info(Of(engine): Of) -> Response {
 }
 
 async fn status(Of(engine): Of) -> Response {
-    apart(async move { engine.status().await }).await
+    answer_from_task(async move { engine.status().await }).await
 }
 
 async fn stop(Of(engine): Of, Given(stop): Given<Stop>) -> Response {
-    apart(async move { engine.stop(stop).await }).await
+    answer_from_task(async move { engine.stop(stop).await }).await
 }
 
 async fn start_session(Of(engine): Of, Given(new): Given<NewSession>) -> Response {
-    apart(async move { engine.start_session(new).await }).await
+    answer_from_task(async move { engine.start_session(new).await }).await
 }
 
 async fn sessions(Of(engine): Of, Asked(mut query): Asked<SessionQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
-    apart(async move { engine.sessions(query).await }).await
+    answer_from_task(async move { engine.sessions(query).await }).await
 }
 
 async fn session(Of(engine): Of, Id(id): Id) -> Response {
-    apart(async move { engine.session(&id).await }).await
+    answer_from_task(async move { engine.session(&id).await }).await
 }
 
 async fn start_turn(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
-    apart(async move { engine.start_turn(&id, turn).await }).await
+    answer_from_task(async move { engine.start_turn(&id, turn).await }).await
 }
 
 async fn say(Of(engine): Of, Id(id): Id, Given(say): Given<Say>) -> Response {
-    apart(async move { engine.say(&id, say).await }).await
+    answer_from_task(async move { engine.say(&id, say).await }).await
 }
 
 async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt>) -> Response {
@@ -104,7 +104,7 @@ async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt
 }
 
 async fn compact(Of(engine): Of, Id(id): Id, Given(compact): Given<Compact>) -> Response {
-    apart(async move { engine.compact(&id, compact).await }).await
+    answer_from_task(async move { engine.compact(&id, compact).await }).await
 }
 
 async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {
@@ -130,98 +130,98 @@ async fn events(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Respons
 }
 
 async fn messages(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
-    apart(async move { engine.messages(&id, page.after, page.limit()).await }).await
+    answer_from_task(async move { engine.messages(&id, page.after, page.limit()).await }).await
 }
 
 async fn search(Of(engine): Of, Asked(asked): Asked<Words>) -> Response {
-    apart(async move { engine.search(&asked.words, asked.limit()).await }).await
+    answer_from_task(async move { engine.search(&asked.words, asked.limit()).await }).await
 }
 
 async fn prune(Of(engine): Of, Given(prune): Given<Prune>) -> Response {
-    apart(async move { engine.prune(prune).await }).await
+    answer_from_task(async move { engine.prune(prune).await }).await
 }
 
 async fn background(Of(engine): Of) -> Response {
-    apart(async move { engine.background().await }).await
+    answer_from_task(async move { engine.background().await }).await
 }
 
 async fn stop_background(Of(engine): Of, Id(id): Id, Given(stop): Given<StopBackground>) -> Response {
-    apart(async move { engine.stop_background(&id, stop).await }).await
+    answer_from_task(async move { engine.stop_background(&id, stop).await }).await
 }
 
 async fn requests(Of(engine): Of) -> Response {
-    apart(async move { engine.requests().await }).await
+    answer_from_task(async move { engine.requests().await }).await
 }
 
 async fn request(Of(engine): Of, Id(id): Id) -> Response {
-    apart(async move { engine.request(&id).await }).await
+    answer_from_task(async move { engine.request(&id).await }).await
 }
 
 async fn answer_request(Of(engine): Of, Id(id): Id, Given(given): Given<AnswerRequest>) -> Response {
-    apart(async move { engine.answer(&id, given).await }).await
+    answer_from_task(async move { engine.answer(&id, given).await }).await
 }
 
 async fn start_task(Of(engine): Of, Given(new): Given<NewTask>) -> Response {
-    apart(async move { engine.start_task(new).await }).await
+    answer_from_task(async move { engine.start_task(new).await }).await
 }
 
 async fn tasks(Of(engine): Of, Asked(mut query): Asked<TaskQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
-    apart(async move { engine.tasks(query).await }).await
+    answer_from_task(async move { engine.tasks(query).await }).await
 }
 
 async fn task(Of(engine): Of, Id(id): Id) -> Response {
-    apart(async move { engine.task(&id).await }).await
+    answer_from_task(async move { engine.task(&id).await }).await
 }
 
 async fn send(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
-    apart(async move { engine.send(&id, turn).await }).await
+    answer_from_task(async move { engine.send(&id, turn).await }).await
 }
 
 async fn diff(Of(engine): Of, Id(id): Id) -> Response {
-    apart(async move { engine.diff(&id).await }).await
+    answer_from_task(async move { engine.diff(&id).await }).await
 }
 
 async fn apply(Of(engine): Of, Id(id): Id) -> Response {
-    apart(async move { engine.apply(&id).await }).await
+    answer_from_task(async move { engine.apply(&id).await }).await
 }
 
 async fn discard(Of(engine): Of, Id(id): Id, Given(discard): Given<Discard>) -> Response {
-    apart(async move { engine.discard(&id, discard).await }).await
+    answer_from_task(async move { engine.discard(&id, discard).await }).await
 }
 
 async fn offers(Of(engine): Of, Given(look): Given<LookAt>) -> Response {
-    apart(async move { engine.offers(look).await }).await
+    answer_from_task(async move { engine.offers(look).await }).await
 }
 
 async fn notify(Of(engine): Of, Given(notify): Given<Notify>) -> Response {
-    apart(async move { engine.notify(notify).await }).await
+    answer_from_task(async move { engine.notify(notify).await }).await
 }
 
 async fn memory(Of(engine): Of, Asked(query): Asked<MemoryQuery>) -> Response {
-    apart(async move { engine.memory(query).await }).await
+    answer_from_task(async move { engine.memory(query).await }).await
 }
 
 async fn change_memory(Of(engine): Of, Given(wish): Given<MemoryWish>) -> Response {
-    apart(async move { engine.change_memory(wish).await }).await
+    answer_from_task(async move { engine.change_memory(wish).await }).await
 }
 
 async fn memory_history(Of(engine): Of, Asked(mut query): Asked<MemoryHistoryQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
-    apart(async move { engine.memory_history(query).await }).await
+    answer_from_task(async move { engine.memory_history(query).await }).await
 }
 
 async fn memory_pending(Of(engine): Of) -> Response {
-    apart(async move { engine.memory_pending().await }).await
+    answer_from_task(async move { engine.memory_pending().await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
-    apart(async move { engine.audit(query).await }).await
+    answer_from_task(async move { engine.audit(query).await }).await
 }
 
 async fn import(Of(engine): Of, Given(import): Given<Import>) -> Response {
-    apart(async move {
+    answer_from_task(async move {
         let permit = engine.permit_import().await?;
         let (store, owner) = (permit.store.clone(), permit.owner.clone());
         let into = Destination { store, owner, now: now_ms(), new_id: permit.new_id };
@@ -240,7 +240,7 @@ async fn other_verb(uri: Uri) -> Response {
     refusal(&Problem::new(ProblemCode::BadRequest, message))
 }
 
-async fn apart<T: Serialize + Send + 'static>(
+async fn answer_from_task<T: Serialize + Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Response {
     answer(task_of(work).await)

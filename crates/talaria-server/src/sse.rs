@@ -22,7 +22,7 @@ pub struct Decoder {
     after_cr: bool,
     id: Option<String>,
     data: Option<String>,
-    /// How many bytes the message under way has.
+    /// The bytes of the message that is being read.
     size: usize,
     limit: usize,
     ready: VecDeque<SseMessage>,

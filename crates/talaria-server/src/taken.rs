@@ -83,7 +83,7 @@ impl FromRequestParts<Engine> for Of {
         let unknown = || reply::refusal(&Problem::new(ProblemCode::Internal, "the peer was not identified"));
         let mut identity = identity.ok_or_else(unknown)?;
         if let Some(claim) = parts.headers.get(route::PRINCIPAL) {
-            identity = identity.claiming(&claimed(claim).map_err(IntoResponse::into_response)?);
+            identity = identity.claiming(&parse_principal(claim).map_err(IntoResponse::into_response)?);
         }
         let engine = engine.for_caller(identity);
         let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
@@ -98,7 +98,7 @@ impl FromRequestParts<Engine> for Of {
     }
 }
 
-fn claimed(header: &HeaderValue) -> Result<Principal, BadRequest> {
+fn parse_principal(header: &HeaderValue) -> Result<Principal, BadRequest> {
     let bad = || BadRequest(format!("the header {} names no principal", route::PRINCIPAL));
     let text = route::percent_decoded(header.to_str().map_err(|_| bad())?).ok_or_else(bad)?;
     text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))

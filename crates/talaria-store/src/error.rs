@@ -4,6 +4,7 @@
 //! converts what its database says. Errors are cloned: a commit that fails fails for every write in it.
 
 use talaria_core::ids::SessionId;
+use talaria_core::next_step::NextStep;
 
 /// Why a write or a read did not happen. After an error nothing of it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,8 +68,8 @@ impl StoreError {
     }
 
     /// What a person can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             // To delete rows needs room as well.
             Self::Full => "make room on the disk, then try again",
             Self::Busy => "try again; if it stays busy, end other programs that have the database open",
@@ -80,12 +81,13 @@ impl StoreError {
             Self::Corrupt(_) => {
                 "run `talaria stop`, then try again: the file is checked, and copied if it is damaged"
             }
-            Self::UnknownSession(_) => "see `talaria sessions list`",
+            Self::UnknownSession(_) => return NextStep::FindConversation,
             Self::Fenced { .. } | Self::Closed => "try again: the engine that is in charge answers",
             Self::Conflict(_) | Self::Unreadable(_) | Self::Refused(_) => {
                 "this is a bug, or a newer Talaria wrote the database: run `talaria doctor`"
             }
-        }
+        };
+        text.into()
     }
 
     /// Returns whether only this write is at fault, so that others in the same commit may still succeed.

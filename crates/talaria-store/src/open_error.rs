@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use talaria_core::next_step::NextStep;
+
 use crate::error::StoreError;
 
 /// Why the database could not be opened.
@@ -92,8 +94,8 @@ pub enum StoreOpenError {
 
 impl StoreOpenError {
     /// What a person can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             Self::ReadOnly { .. } => {
                 "make the place writable, or set TALARIA_HOME to a directory that you can write"
             }
@@ -110,8 +112,9 @@ impl StoreOpenError {
             }
             Self::DamagedAndNotCopied { .. } => "copy the file to a safe place yourself, then move it away",
             Self::Busy { .. } => "end the program that has the database open, then try again",
-            Self::Store { cause, .. } => cause.next_step(),
-        }
+            Self::Store { cause, .. } => return cause.next_step(),
+        };
+        text.into()
     }
 
     pub(crate) fn of_io(path: &Path, cause: io::Error) -> Self {

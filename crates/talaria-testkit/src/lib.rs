@@ -1,7 +1,7 @@
 //! What the tests of every crate share: real Codex, a scripted replacement for it, and tools to observe processes and
 //! terminals.
 //!
-//! Used by tests and benches only. Where a test cannot go on, these functions panic with a message for the person who
+//! Used by tests and benches only. Where a test cannot continue, these functions panic with a message for the person who
 //! reads the failure; they return errors only where a test may want to look at one.
 //!
 //! | module | idea |

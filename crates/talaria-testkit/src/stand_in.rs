@@ -1,4 +1,4 @@
-//! A `codex` that stands in for the real one where thousands are needed: detached, with threads in files and a model
+//! A `codex` that replaces the real one where thousands are needed: detached, with threads in files and a model
 //! inside. `src/bin/stand-in-codex/main.rs` describes its behaviour.
 
 use std::path::{Path, PathBuf};

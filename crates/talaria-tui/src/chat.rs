@@ -44,7 +44,7 @@ mod turn;
 mod typing;
 mod welcome;
 
-pub use ended::ended;
+pub use ended::task_end_text;
 pub use frame::ChatFrame;
 pub use known::RequestedSettings;
 pub use setup::Setup;
@@ -67,7 +67,7 @@ use turn::{Sight, Turn};
 
 use talaria_render::{Highlighter, Look, Paint, StyledText};
 
-/// How long a word of ours about a key stands above the input line, and how long a second Ctrl-C leaves.
+/// How long a remark about a key is shown above the input line, and how long a second Ctrl-C leaves.
 const A_WHILE: Duration = Duration::from_secs(2);
 
 /// The conversation on the screen. Give it inputs and news, drain its wishes after each, and draw its frames.
@@ -83,9 +83,9 @@ pub struct Chat {
     sight: Sight,
     /// Did the engine say that the running turn was asked to stop?
     is_stop_confirmed: bool,
-    /// How the turn stood in what was told so far of the past; it counts once all of that has been told.
+    /// State of the turn in the part of the past that was reported so far; it counts once the whole past has been reported.
     past: Turn,
-    /// What is to be said of the conversation once all of its past has been told.
+    /// What is to be said of the conversation once all of its past has been reported.
     arrival: Option<String>,
     /// The last turn that is known to have ended.
     ended: i64,
@@ -112,7 +112,7 @@ pub struct Chat {
     shell: Option<Shell>,
     /// Until when a second Ctrl-C leaves.
     leave_by: Option<Duration>,
-    /// A word of ours, and until when it stands.
+    /// A remark, and until when it is shown.
     flash: Option<(Duration, String)>,
     /// Does something in the conversation, or of a request, change by itself?
     is_moving: bool,
@@ -127,7 +127,7 @@ pub struct Chat {
     wishes: Vec<ChatEffect>,
 }
 
-/// What stands over the conversation and has the keyboard.
+/// The overlay that has the keyboard.
 #[derive(Debug)]
 enum Popup {
     List(List<Picks>),
@@ -214,14 +214,14 @@ impl Chat {
         self.theme
     }
 
-    /// Says what time it is by the clock on the wall, so that what began before shows its true time. To be told again
+    /// Says what time it is by the clock on the wall, so that what began before shows its true time. To be called again
     /// before news, since that clock may be set.
     pub fn set_clock(&mut self, now: Duration, wall: Timestamp) {
         self.clock = Some((now, wall));
         self.transcript.set_clock(now, wall);
     }
 
-    /// The time of day, if it was told.
+    /// The time of day, if it is known.
     fn wall(&self, now: Duration) -> Option<Timestamp> {
         let (at, wall) = self.clock?;
         wall.checked_add(now.saturating_sub(at)).ok()

@@ -31,7 +31,7 @@ impl Bar {
         if text == self.last {
             return;
         }
-        // A closed standard error is nobody's problem.
+        // A closed standard error is ignored.
         let _ = if self.live {
             write!(io::stderr(), "{}{text}", writer::ERASE_ROW).and_then(|()| io::stderr().flush())
         } else {

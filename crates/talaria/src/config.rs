@@ -65,7 +65,7 @@ pub(crate) async fn run(options: &args::Config) -> Result<u8, Trouble> {
 
 pub(crate) fn home() -> Result<TalariaHome, Trouble> {
     TalariaHome::from_env().map_err(|error| {
-        Trouble::new(exit::USAGE, "cannot find Talaria's home").because(&error).try_this(error.hint())
+        Trouble::new(exit::USAGE, "cannot find Talaria's home").because(&error).try_this(error.next_step())
     })
 }
 
@@ -81,12 +81,14 @@ fn read(file: &Path) -> Result<Option<String>, Trouble> {
     UserFile::read(file).map_err(|error| file_trouble(&error))
 }
 
-/// What a person is told when the file cannot be read or changed.
+/// What a person reads when the file cannot be read or changed.
 pub(crate) fn file_trouble(error: &UserFileError) -> Trouble {
-    Trouble::new(exit::FAILED, "cannot use Talaria's configuration").because(error).try_this(error.hint())
+    Trouble::new(exit::FAILED, "cannot use Talaria's configuration")
+        .because(error)
+        .try_this(error.next_step())
 }
 
-/// What a person is told of a file that is not TOML, or of a key that cannot be changed in it.
+/// What a person reads about a file that is not TOML, or of a key that cannot be changed in it.
 pub(crate) fn text_trouble(file: &Path, problem: &talaria_core::config::ConfigProblem) -> Trouble {
     Trouble::new(exit::FAILED, format!("cannot use {}", file.display()))
         .because(problem)

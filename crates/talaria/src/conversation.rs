@@ -1,7 +1,7 @@
 //! One turn with a person around it: events are shown, questions asked, Ctrl-C interrupts. `exec` and `demo` use it.
 //!
 //! The turn runs in the engine, so this can end at any time without an effect on it. When the engine goes away, because
-//! it is replaced or died, the events go on where they stopped.
+//! it is replaced or died, the events continue where they stopped.
 
 use std::io;
 use std::time::Duration;
@@ -71,6 +71,8 @@ impl Followed<'_> {
 pub(crate) struct End {
     /// What the turn came to; of a turn that was left, that this is not known.
     pub(crate) report: Report,
+    /// The exit code of the command: that of the turn, or of how the person left.
+    pub(crate) exit: u8,
     /// What Codex said is in force.
     pub(crate) started: Option<Started>,
     /// Did the person leave before the turn ended?
@@ -108,22 +110,22 @@ pub(crate) async fn run(
     let mut asked_to_stop = false;
     let is_onlooker = matches!(followed.bond, Bond::Onlooker(_));
     let mut has_left = true;
-    let report = loop {
+    let (exit, report) = loop {
         tokio::select! {
             news = stream.next() => match take(&mut face, &mut stream, news, followed, &mut returned_by)? {
                 Some(Last::Outcome(report)) => {
                     has_left = false;
-                    break *report;
+                    break (report.exit_code(), *report);
                 }
-                Some(Last::EngineStopped) => break stopped(&mut face, followed),
+                Some(Last::EngineStopped) => break leave_stopped(&mut face, followed),
                 None => face.flush(),
             },
             _ = ticks.tick() => face.tick(),
             typed = next_line(&mut lines) => face.take_line(typed),
-            Some(done) = errands.join_next() => told(&mut face, done.ok()),
+            Some(done) = errands.join_next() => report_failure(&mut face, done.ok()),
             wish = wanted.recv() => match wish {
-                Some(Wish::Answer { ticket, answer, by }) => {
-                    let answer = AnswerRequest { answer: answer.revealed(), by, digest: face.digest(&ticket) };
+                Some(Wish::Answer { ticket, answer, by, digest }) => {
+                    let answer = AnswerRequest { answer: answer.revealed(), by, digest };
                     errands.spawn(deliver(followed.client.clone(), ticket, answer));
                 }
                 Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Parting::Unheard),
@@ -152,7 +154,7 @@ pub(crate) async fn run(
         }
         _ => {
             let started = face.started().cloned();
-            Ok(End { report, started, has_left, answerer: face.into_answerer(), lines })
+            Ok(End { report, exit, started, has_left, answerer: face.into_answerer(), lines })
         }
     }
 }
@@ -243,7 +245,7 @@ fn never_run(before: &Report) -> Option<Report> {
     Some(Report::new(outcome, None, Usage::default(), 0))
 }
 
-fn told(face: &mut Face, done: Option<Done>) {
+fn report_failure(face: &mut Face, done: Option<Done>) {
     match done {
         Some(Done::Answer(ticket, Err(error))) => face.refused(&ticket, &error),
         Some(Done::Interrupt(Err(error))) => face.note(&format!("the turn could not be stopped: {error}")),
@@ -263,7 +265,7 @@ enum Parting {
 }
 
 /// The person goes, the turn stays.
-fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> Report {
+fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> (u8, Report) {
     let (who, exit) = match parting {
         Parting::Signal { signal, .. } => (format!("{} ended this command", signal.name()), signal.exit()),
         Parting::CtrlC | Parting::Unheard => ("you left".to_owned(), exit::INTERRUPTED),
@@ -280,12 +282,12 @@ fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> Report {
             format!("{who} before the turn ended; it continues{questions}: {}", followed.again())
         }
     };
-    let report = Report { exit, ..Report::new(Outcome::Lost { why }, None, Usage::default(), 0) };
-    face.leave(&report);
+    let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
+    face.leave(&report, exit);
     if let Some(words) = parting_words(followed, &who, parting, questions_left(face)) {
         complain(&words);
     }
-    report
+    (exit, report)
 }
 
 /// What becomes of the questions of a turn that continues without this command, if that is not what was asked for: only the
@@ -335,18 +337,18 @@ fn parting_words(
     })
 }
 
-/// A person stopped the engine. The turn may go on without it; this command starts no other to find out.
-fn stopped(face: &mut Face, followed: &Followed<'_>) -> Report {
+/// A person stopped the engine. The turn may continue without it; this command starts no other to find out.
+fn leave_stopped(face: &mut Face, followed: &Followed<'_>) -> (u8, Report) {
     let why = "the engine was stopped before the turn was seen to end";
     let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
     let again = followed.again();
-    let report = Report { exit: exit::INTERRUPTED, ..report.with_hint(again.clone()) };
-    face.leave(&report);
+    let report = report.with_hint(again.clone());
+    face.leave(&report, exit::INTERRUPTED);
     complain(&format!(
         "{why}: it was ended with `talaria stop`, and this command does not start it again\n\
          see what happened to the turn: {again}\n"
     ));
-    report
+    (exit::INTERRUPTED, report)
 }
 
 async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Done {

@@ -40,13 +40,13 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let model = start_model(&place).await?;
     introduce(&codex, &model)?;
     let home = TalariaHome::resolve(Some(place.talaria_home.clone().into_os_string()), None)
-        .map_err(|error| cannot_prepare(&error).try_this(error.hint()))?;
+        .map_err(|error| cannot_prepare(&error).try_this(error.next_step()))?;
     let client = unless_stopped(&mut stops, engine::reach(&home), stopped(STOPPED)).await?;
     let told = tell(&client, &codex, &place, &mut stops).await;
     end(&client).await;
-    let End { report, started, .. } = told?;
+    let End { exit: code, started, .. } = told?;
     conclude(&place, started.and_then(|started| started.path).as_deref())?;
-    Ok(report.exit)
+    Ok(code)
 }
 
 /// Ends the engine of the demo, and with it everything that it started.
@@ -90,7 +90,7 @@ impl Place {
         let (talaria_home, codex_home) = (root.join("home"), root.join("codex-home"));
         let place = Self { talaria_home, codex_home, work: root.join("work"), root };
         for directory in [&place.talaria_home, &place.codex_home, &place.work] {
-            ensure_dir(directory).map_err(|error| cannot_prepare(&error).try_this(error.hint()))?;
+            ensure_dir(directory).map_err(|error| cannot_prepare(&error).try_this(error.next_step()))?;
         }
         write(&place.work.join("greeting.txt"), script::GREETING)?;
         Ok(place)

@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_guard::redact::redact;
 
 use crate::args::Doctor;
@@ -44,12 +45,12 @@ impl Check {
         Self { check, status: Status::Ok, detail: detail.into(), remedy: None }
     }
 
-    fn warning(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { check, status: Status::Warning, detail: detail.into(), remedy: Some(remedy.into()) }
+    fn warning(check: &'static str, detail: impl Into<String>, remedy: impl Into<NextStep>) -> Self {
+        Self { check, status: Status::Warning, detail: detail.into(), remedy: Some(remedy.into().in_shell()) }
     }
 
-    fn problem(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { check, status: Status::Problem, detail: detail.into(), remedy: Some(remedy.into()) }
+    fn problem(check: &'static str, detail: impl Into<String>, remedy: impl Into<NextStep>) -> Self {
+        Self { check, status: Status::Problem, detail: detail.into(), remedy: Some(remedy.into().in_shell()) }
     }
 }
 

@@ -28,9 +28,9 @@ pub(crate) fn hide(terminal: &File) -> io::Result<()> {
     let before = tcgetattr(terminal)?;
     let (kept, told) = (terminal.try_clone()?, terminal.try_clone()?);
     // Before it is done: a process that is killed in between has changed nothing, and the keeper sees that.
-    keeper::taken(Held::Typing(Modes::of(&before)), || Stdio::from(told));
+    keeper::note_taken(Held::Typing(Modes::of(&before)), || Stdio::from(told));
     if let Err(error) = unsee(&kept, &before) {
-        keeper::given();
+        keeper::note_returned();
         return Err(error);
     }
     *hidden = Some((kept, before));
@@ -62,7 +62,7 @@ fn put_back(hidden: Option<(File, Termios)>) {
     if let Some((terminal, before)) = hidden {
         // A terminal that is gone shows nothing anyway.
         let _ = tcsetattr(&terminal, OptionalActions::Now, &before);
-        keeper::given();
+        keeper::note_returned();
     }
 }
 

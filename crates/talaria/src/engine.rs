@@ -11,7 +11,6 @@ use talaria_server::client::launch::{Build, ensure};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::socket_path;
 
-use crate::advice::Advice;
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -20,7 +19,7 @@ use crate::trouble::{Trouble, complain, exit};
 pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let cannot =
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
-    home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
+    home.ensure().map_err(|error| cannot(&error).try_this(error.next_step()))?;
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let own = this_build().map_err(|error| cannot(&error))?;
     let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
@@ -80,15 +79,14 @@ pub(crate) fn refused(what: &str, error: &ClientError) -> Trouble {
         }
         other => Trouble::new(exit::FAILED, what).because(other),
     };
-    match (error, error.next_step()) {
-        (ClientError::Problem(Problem { next_step: Some(step), .. }), _) => trouble.try_this(step.clone()),
-        (_, Some(hint)) => trouble.try_this(hint),
-        (_, None) => trouble,
+    match error.next_step() {
+        Some(step) => trouble.try_this(step),
+        None => trouble,
     }
 }
 
-/// The same where something was to be done. If the connection broke, nobody knows whether it was; `look` says how to find out.
-pub(crate) fn not_done(what: &str, error: &ClientError, look: impl Into<Advice>) -> Trouble {
+/// The same where something was to be done. If the connection broke, it is not known whether it was; `look` says how to find out.
+pub(crate) fn not_done(what: &str, error: &ClientError, look: impl Into<NextStep>) -> Trouble {
     let trouble = refused(what, error);
     match error {
         ClientError::Broken(_) => not_known(&trouble, look),
@@ -96,8 +94,8 @@ pub(crate) fn not_done(what: &str, error: &ClientError, look: impl Into<Advice>)
     }
 }
 
-/// Nobody knows whether the engine heard it.
-pub(crate) fn not_known(trouble: &Trouble, look: impl Into<Advice>) -> Trouble {
+/// It is not known whether the engine received it.
+pub(crate) fn not_known(trouble: &Trouble, look: impl Into<NextStep>) -> Trouble {
     let what = "the connection dropped; the request may or may not have been applied";
     Trouble::new(trouble.exit, what).because(trouble.summary()).try_this(look)
 }
@@ -123,7 +121,7 @@ fn exit_code(code: ProblemCode) -> u8 {
     }
 }
 
-/// Is it worth to ask again, since the engine is away for a moment or nobody knows whether it heard?
+/// Whether to retry: the engine is restarting, or the connection broke in the middle of a request.
 pub(crate) fn may_come_back(error: &ClientError) -> bool {
     match error {
         ClientError::NotRunning | ClientError::Broken(_) => true,
@@ -143,7 +141,7 @@ mod tests {
         let told = |code| {
             let problem = Problem::new(code, "no conversation begins with zz").try_this("look at the list");
             let trouble = refused("cannot show it", &ClientError::Problem(problem));
-            (trouble.exit, trouble.summary(), trouble.hint().to_owned())
+            (trouble.exit, trouble.summary(), trouble.hint())
         };
         let words = "cannot show it: no conversation begins with zz".to_owned();
         assert_eq!(told(ProblemCode::Unknown), (2, words.clone(), "look at the list".to_owned()));

@@ -10,12 +10,12 @@ use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 use talaria_core::input::InputPart;
 use talaria_core::json_line::json_line;
+use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 
-use crate::advice::Advice;
 use crate::args::{Approve, Exec};
 use crate::conversation::{self, Bond, End, Followed};
 use crate::engine::{self, refused_id};
@@ -41,10 +41,10 @@ pub(crate) async fn run(options: Exec) -> Result<u8, Trouble> {
     if let (Err(trouble), true) = (&result, options.json) {
         print(&no_turn(trouble))?;
     }
-    result.map(|report| report.exit)
+    result
 }
 
-async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
+async fn run_turn(options: &Exec) -> Result<u8, Trouble> {
     // Before signals are taken over: Ctrl-C must end a wait for standard input.
     let silence = if options.stdin { Silence::ToTheEnd } else { Silence::Briefly };
     let input = input::for_exec(options.prompt.as_deref(), silence, &options.image)?;
@@ -59,7 +59,7 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
         Ok((client, started))
     };
     let (client, started) =
-        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped(handed.get()))
+        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped_early(handed.get()))
             .await?;
     let SessionStarted { id: session, turn, after, codex, .. } = started;
     warn_of_program(codex.as_ref());
@@ -70,7 +70,7 @@ async fn run_turn(options: &Exec) -> Result<Report, Trouble> {
 }
 
 /// Follows a turn that was started elsewhere.
-async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
+async fn attach(options: &Exec, id: &str) -> Result<u8, Trouble> {
     if options.approve == Approve::All {
         return Err(Trouble::new(
             exit::USAGE,
@@ -105,7 +105,7 @@ async fn attach(options: &Exec, id: &str) -> Result<Report, Trouble> {
 }
 
 /// Nothing runs: says so, and how it ended the last time.
-fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> {
+fn show_last(options: &Exec, detail: &SessionDetail) -> Result<u8, Trouble> {
     let (id, name) = (&detail.info.id, detail.info.id.short());
     let last = detail.turns.last();
     let took = last.and_then(|turn| Duration::try_from(turn.settled_at?.duration_since(turn.sent_at?)).ok());
@@ -121,24 +121,25 @@ fn show_last(options: &Exec, detail: &SessionDetail) -> Result<Report, Trouble> 
     if options.quiet {
         complain(&complaint(&report));
     }
-    Ok(report)
+    Ok(report.exit_code())
 }
 
-async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> Result<Report, Trouble> {
+async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> Result<u8, Trouble> {
     let renderer = renderer(options, &followed.session);
     let (answerer, lines) = match options.approve {
-        // A turn that was started elsewhere is not refused anything because nobody looks on here.
+        // A turn that was started elsewhere is not refused anything because it is not watched here.
         Approve::Ask if options.attach.is_some() => person_or(Answerer::Elsewhere, renderer.as_ref()),
         Approve::Ask => person_or(Answerer::Nobody, renderer.as_ref()),
         Approve::Wait => (Answerer::Elsewhere, None),
         Approve::Decline | Approve::All => (Answerer::Nobody, None),
     };
-    let End { report, has_left, .. } = conversation::run(followed, renderer, answerer, lines, stops).await?;
+    let End { report, exit, has_left, .. } =
+        conversation::run(followed, renderer, answerer, lines, stops).await?;
     // Why it was left has been said, and how the turn ends is not known.
     if options.quiet && !has_left {
         complain(&complaint(&report));
     }
-    Ok(report)
+    Ok(exit)
 }
 
 /// The turn as it was typed.
@@ -192,7 +193,7 @@ fn not_confirmed(what: &str, error: &ClientError) -> Trouble {
 }
 
 /// The person stopped it before the engine confirmed the turn.
-fn stopped(was_handed: bool) -> Trouble {
+fn stopped_early(was_handed: bool) -> Trouble {
     if !was_handed {
         return Trouble::new(exit::INTERRUPTED, "stopped before the turn started");
     }
@@ -211,9 +212,9 @@ fn no_turn(trouble: &Trouble) -> String {
     };
     let report = Report::new(outcome, None, Usage::default(), 0);
     // The same hint as in the text; where there is none, none is made up.
-    let hint = Some(trouble.hint()).filter(|hint| !hint.is_empty()).map(str::to_owned);
-    let next_step = trouble.advice().and_then(Advice::step).cloned();
-    let report = Report { exit: trouble.exit, hint, next_step, ..report };
+    let hint = trouble.next_step().map(NextStep::in_shell);
+    let next_step = trouble.next_step().and_then(NextStep::as_data);
+    let report = Report { hint, next_step, ..report };
     #[derive(Serialize)]
     struct Line<'a> {
         r#type: &'static str,
@@ -221,8 +222,9 @@ fn no_turn(trouble: &Trouble) -> String {
         seq: u64,
         #[serde(flatten)]
         report: &'a Report,
+        exit: u8,
     }
-    let line = Line { r#type: "outcome", session: None, seq: 1, report: &report };
+    let line = Line { r#type: "outcome", session: None, seq: 1, report: &report, exit: trouble.exit };
     json_line(&line)
 }
 
@@ -244,7 +246,7 @@ pub(crate) fn person_or(otherwise: Answerer, renderer: &dyn Renderer) -> (Answer
     }
 }
 
-/// A time as the engine is told it.
+/// A duration as the API has it.
 pub(crate) fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
@@ -259,12 +261,12 @@ mod tests {
     fn a_turn_that_may_have_begun_is_not_said_to_have_failed() {
         let line = |trouble: &Trouble| serde_json::from_str::<Value>(&no_turn(trouble)).unwrap();
         let broken = not_confirmed("cannot start the turn", &ClientError::Broken("closed".to_owned()));
-        for unknown in [broken, stopped(true)] {
+        for unknown in [broken, stopped_early(true)] {
             let told = line(&unknown);
             assert_eq!((&told["outcome"], &told["exit"]), (&"lost".into(), &7.into()), "{told}");
             assert_eq!(told["hint"], LOOK);
         }
-        let told = line(&stopped(false));
+        let told = line(&stopped_early(false));
         assert_eq!((&told["outcome"], &told["exit"]), (&"interrupted".into(), &4.into()), "{told}");
         let told = line(&not_confirmed("cannot start the turn", &ClientError::Stopped));
         assert_eq!((&told["outcome"], &told["exit"]), (&"failed".into(), &1.into()), "{told}");

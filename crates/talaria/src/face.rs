@@ -1,10 +1,9 @@
 //! The face of a running turn: shows its events, and asks its questions here.
 //!
 //! `conversation` calls it for every event, for lines that were typed and when time passed; what it wants of the engine
-//! it says through `wishes`. A face that cannot be written to any more stops the turn, because nobody would see what it
+//! it says through `wishes`. A face that cannot be written to any more stops the turn, because its reader would not see what it
 //! does; but a terminal that was closed only ends the show.
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -18,9 +17,10 @@ use talaria_server::client::ClientError;
 use tokio::sync::mpsc;
 
 use crate::keyboard::{Asked, Keyboard, Keys, Typed};
+use crate::questions::{LineAnswer, Questions, Taken};
 use crate::trouble::complain;
 use crate::{echo, look};
-use talaria_render::dialog::{Dialog, DialogResult};
+use talaria_render::dialog::Dialog;
 use talaria_render::{Renderer, Shown};
 
 /// Who answers when Codex asks.
@@ -28,7 +28,7 @@ use talaria_render::{Renderer, Shown};
 pub(crate) enum Answerer {
     /// The person at the keyboard.
     Person(Keyboard),
-    /// Nobody: everything is declined.
+    /// No one: everything is declined.
     Nobody,
     /// A client elsewhere; the command for it is shown.
     Elsewhere,
@@ -47,6 +47,8 @@ pub(crate) enum Wish {
         answer: Answer,
         /// Who.
         by: Who,
+        /// Digest of the question that was shown.
+        digest: Option<String>,
     },
     /// The turn is to stop.
     Interrupt,
@@ -59,13 +61,11 @@ pub(crate) struct Face {
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
     wishes: mpsc::UnboundedSender<Wish>,
-    questions: VecDeque<Question>,
+    questions: Questions,
     /// What happened up to here is over: questions asked then may have been answered.
     past: i64,
     /// What was asked in the past and is not closed yet.
-    unanswered: Vec<(TicketId, Ask)>,
-    /// What the questions that were shown stand for, to be sent with their answers.
-    digests: HashMap<TicketId, String>,
+    unanswered: Vec<(TicketId, Ask, Option<String>)>,
     age: Age,
     last_event: Instant,
     /// The turn was asked to stop: nothing is asked any more.
@@ -99,18 +99,9 @@ impl Age {
     }
 }
 
-#[derive(Debug)]
-struct Question {
-    ticket: TicketId,
-    dialog: Dialog,
-    /// The answer is on its way; it is not asked again.
-    answered: bool,
-}
-
-impl Question {
-    fn asked(&self) -> Asked {
-        Asked { ticket: self.ticket.clone(), step: self.dialog.count() }
-    }
+/// What a line that is typed now answers.
+fn step_of(ticket: &TicketId, dialog: &Dialog) -> Asked {
+    Asked { ticket: ticket.clone(), step: dialog.count() }
 }
 
 impl Face {
@@ -126,10 +117,9 @@ impl Face {
             renderer,
             answerer,
             wishes,
-            questions: VecDeque::new(),
+            questions: Questions::default(),
             past,
             unanswered: Vec::new(),
-            digests: HashMap::new(),
             age: Age::default(),
             last_event: now,
             is_stopping: false,
@@ -146,8 +136,7 @@ impl Face {
         self.write(|renderer| renderer.numbered(now, numbered));
         match &numbered.event {
             Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
-                self.digests.extend(digest.clone().map(|digest| (id.clone(), digest)));
-                self.unanswered.push((id.clone(), (**ask).clone()));
+                self.unanswered.push((id.clone(), (**ask).clone(), digest.clone()));
             }
             Event::RequestClosed { id, by, .. } => self.close(id, *by),
             Event::Interrupting { .. } => self.is_stopping = true,
@@ -155,15 +144,10 @@ impl Face {
             _ => {}
         }
         if numbered.seq >= self.past {
-            for (ticket, ask) in std::mem::take(&mut self.unanswered) {
-                self.put(&ticket, &ask);
+            for (ticket, ask, digest) in std::mem::take(&mut self.unanswered) {
+                self.put(ticket, ask, digest);
             }
         }
-    }
-
-    /// What a question that was shown stands for.
-    pub(crate) fn digest(&self, ticket: &TicketId) -> Option<String> {
-        self.digests.get(ticket).cloned()
     }
 
     /// Shows how a turn ended that was over before the show began, and how long it took.
@@ -195,20 +179,19 @@ impl Face {
         if matches!(typed.keys, Keys::Failed) {
             return self.wish(Wish::Leave);
         }
-        let Some(question) = self.questions.front_mut().filter(|question| !question.answered) else { return };
+        let Some((ticket, dialog)) = self.questions.first() else { return };
         // It was typed for a question or a step that is gone: the person has not seen this one.
-        if typed.asked != Some(question.asked()) {
+        if typed.asked != Some(step_of(ticket, dialog)) {
             return self.prompt();
         }
-        let answer = match typed.keys {
-            Keys::Line(text) => match question.dialog.take(&text) {
-                DialogResult::Answer(answer) => answer,
-                DialogResult::Ask => return self.prompt(),
+        match typed.keys {
+            Keys::Line(text) => match self.questions.take(&text) {
+                Taken::Answer(answer) => self.send_answer(answer, Who::User),
+                Taken::Ask => self.prompt(),
             },
             // Closing the input is a no.
-            Keys::Closed | Keys::Failed => Decision::Decline.into(),
-        };
-        self.answer_first(answer, Who::User);
+            Keys::Closed | Keys::Failed => self.decline_first(Who::User),
+        }
     }
 
     /// Reports that an answer was not accepted. If it does not fit, the person is asked again.
@@ -224,19 +207,16 @@ impl Face {
             _ if is_unknown => {
                 self.note(&format!("it is not known whether the request was answered: {error}"));
             }
-            // Nobody answered here; who did, the turn shows by itself.
+            // No one answered here; who did, the turn shows by itself.
             _ if is(ProblemCode::Conflict) => {}
             _ => self.note(&format!("the request could not be answered: {error}")),
         }
         if fits {
             return self.drop_question(ticket);
         }
-        if let Some(question) = self.questions.iter_mut().find(|question| question.ticket == *ticket) {
-            question.dialog = Dialog::new(question.dialog.ask().clone());
-            question.answered = false;
-            self.asked = None;
-            self.prompt();
-        }
+        self.questions.ask_again(ticket);
+        self.asked = None;
+        self.prompt();
     }
 
     /// Says something beside the turn.
@@ -251,11 +231,10 @@ impl Face {
         }
     }
 
-    /// Ends the show although the turn has not ended; `report` says so to programs.
-    pub(crate) fn leave(&mut self, report: &Report) {
+    /// Ends the show although the turn has not ended; `report` and the exit code of the command say so to programs.
+    pub(crate) fn leave(&mut self, report: &Report, exit: u8) {
         echo::show();
-        let event = Event::Outcome(Box::new(report.clone()));
-        self.write(|renderer| renderer.left(&event));
+        self.write(|renderer| renderer.left(report, exit));
         self.write(|renderer| renderer.close());
     }
 
@@ -284,90 +263,93 @@ impl Face {
         self.write(|renderer| renderer.flush());
     }
 
-    fn put(&mut self, ticket: &TicketId, ask: &Ask) {
+    fn put(&mut self, ticket: TicketId, ask: Ask, digest: Option<String>) {
+        let decide = |decision: Decision| LineAnswer {
+            ticket: ticket.clone(),
+            answer: decision.into(),
+            digest: digest.clone(),
+        };
         match &self.answerer {
-            Answerer::Nobody => self.answer(ticket.clone(), Decision::Decline.into(), Who::Nobody),
+            Answerer::Nobody => self.send_answer(decide(Decision::Decline), Who::Nobody),
             Answerer::Elsewhere => self.note(&format!(
                 "waiting for an answer: talaria requests answer {ticket} accept (or decline, …)"
             )),
             Answerer::Demo => {
                 let is_scripted = matches!(ask, Ask::Command { .. } | Ask::Patch { .. });
                 let decision = if is_scripted { Decision::Accept } else { Decision::Decline };
-                self.answer(ticket.clone(), decision.into(), Who::Demo);
+                self.send_answer(decide(decision), Who::Demo);
             }
             Answerer::Person(_) => {
-                self.questions.push_back(Question {
-                    ticket: ticket.clone(),
-                    dialog: Dialog::new(ask.clone()),
-                    answered: false,
-                });
-                // Also when another one is open: the new question now stands last on the screen, and an answer would
+                self.questions.add(ticket, ask, digest);
+                // Also when another one is open: the new question is now last on the screen, and an answer would
                 // be taken for the old one, so that one is asked again below it.
                 self.prompt();
             }
         }
     }
 
-    /// Asks the first question, again if need be.
+    /// Asks the first question, again if need be. A secret that would be seen is declined instead.
     fn prompt(&mut self) {
-        let Some(question) = self.questions.pop_front_if(|question| !question.answered) else { return };
-        let asked = question.asked();
+        let questions = std::mem::take(&mut self.questions);
+        let is_asked = questions.first().is_none_or(|(ticket, dialog)| self.ask(ticket, dialog).is_ok());
+        self.questions = questions;
+        if !is_asked {
+            self.decline_first(Who::Nobody);
+        }
+    }
+
+    /// Shows what is wanted and waits for a line. `Err` means that what is typed would be seen and must not be.
+    fn ask(&mut self, ticket: &TicketId, dialog: &Dialog) -> io::Result<()> {
+        let asked = step_of(ticket, dialog);
         if let Answerer::Person(keyboard) = &self.answerer
             && self.asked.as_ref() != Some(&asked)
         {
             echo::show();
-            // A secret that would be seen is not asked for.
-            if question.dialog.is_secret() && keyboard.hide_typing().is_err() {
-                self.questions.push_front(question);
-                return self.answer_first(Decision::Decline.into(), Who::Nobody);
+            if dialog.is_secret() {
+                keyboard.hide_typing()?;
             }
-            // What was typed while something else stood there is no answer to this.
+            // What was typed while something else was there is no answer to this.
             keyboard.forget_typed();
             self.asked = Some(asked.clone());
         }
-        self.write(|renderer| renderer.prompt(&question.ticket, &question.dialog));
+        self.write(|renderer| renderer.prompt(ticket, dialog));
         self.flush();
         if let Answerer::Person(keyboard) = &mut self.answerer {
             keyboard.want_line(asked);
         }
-        self.questions.push_front(question);
+        Ok(())
     }
 
-    /// A request is closed. If nobody here did it, that is said: the line that was waited for leads nowhere now.
+    /// A request is closed. If it was answered elsewhere, that is said: the line that was waited for leads nowhere now.
     fn close(&mut self, ticket: &TicketId, by: Who) {
-        self.unanswered.retain(|(open, _)| open != ticket);
-        let was_waiting =
-            self.questions.iter().any(|question| question.ticket == *ticket && !question.answered);
-        if was_waiting && by == Who::User {
+        self.unanswered.retain(|(open, ..)| open != ticket);
+        if self.questions.is_waiting(ticket) && by == Who::User {
             self.note("it was answered elsewhere, not in this terminal");
         }
         self.drop_question(ticket);
     }
 
     fn drop_question(&mut self, ticket: &TicketId) {
-        let was_first = self.questions.front().is_some_and(|question| question.ticket == *ticket);
-        self.questions.retain(|question| question.ticket != *ticket);
+        let was_first = self.questions.is_first(ticket);
+        self.questions.close(ticket);
         if was_first {
             echo::show();
-        }
-        if was_first && !self.questions.is_empty() {
             self.prompt();
         }
     }
 
-    fn answer_first(&mut self, answer: Answer, by: Who) {
-        let Some(question) = self.questions.front_mut() else { return };
-        question.answered = true;
-        let ticket = question.ticket.clone();
+    fn decline_first(&mut self, by: Who) {
+        if let Some(answer) = self.questions.answer_first(Decision::Decline.into()) {
+            self.send_answer(answer, by);
+        }
+    }
+
+    fn send_answer(&mut self, LineAnswer { ticket, answer, digest }: LineAnswer, by: Who) {
         echo::show();
-        self.answer(ticket, answer, by);
+        self.wish(Wish::Answer { ticket, answer, by, digest });
     }
 
-    fn answer(&mut self, ticket: TicketId, answer: Answer, by: Who) {
-        self.wish(Wish::Answer { ticket, answer, by });
-    }
-
-    /// Nobody listens any more when the show is over.
+    /// The receiver is gone when the show is over.
     fn wish(&mut self, wish: Wish) {
         let _ = self.wishes.send(wish);
     }

@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    async fn told(errors: impl IntoIterator<Item = ClientError>) -> Result<(), ClientError> {
+    async fn insist_on(errors: impl IntoIterator<Item = ClientError>) -> Result<(), ClientError> {
         let errors = RefCell::new(VecDeque::from_iter(errors));
         insist(|| async { errors.borrow_mut().pop_front().map_or(Err(ClientError::NotRunning), Err) }).await
     }
@@ -53,11 +53,12 @@ mod tests {
     #[tokio::test]
     async fn what_may_have_been_heard_once_is_not_told_as_not_heard() {
         let broken = || ClientError::Broken("it ended".to_owned());
-        assert!(matches!(told([]).await, Err(ClientError::NotRunning)));
-        assert!(matches!(told([broken()]).await, Err(ClientError::Broken(_))));
-        let stopped = told([broken(), ClientError::Stopped]).await;
+        assert!(matches!(insist_on([]).await, Err(ClientError::NotRunning)));
+        assert!(matches!(insist_on([broken()]).await, Err(ClientError::Broken(_))));
+        let stopped = insist_on([broken(), ClientError::Stopped]).await;
         assert!(matches!(stopped, Err(ClientError::Broken(_))), "{stopped:?}");
-        let refused = told([broken(), ClientError::Problem(Problem::new(ProblemCode::Conflict, "no"))]).await;
+        let refused =
+            insist_on([broken(), ClientError::Problem(Problem::new(ProblemCode::Conflict, "no"))]).await;
         assert!(matches!(refused, Err(ClientError::Problem(_))), "the engine answered: {refused:?}");
     }
 }

@@ -45,7 +45,7 @@ pub(crate) enum Held {
 }
 
 /// Says what was made, or is about to be made, of this terminal.
-pub(crate) fn taken(held: Held, terminal: impl FnOnce() -> Stdio) {
+pub(crate) fn note_taken(held: Held, terminal: impl FnOnce() -> Stdio) {
     PIPE.get_or_init(|| begin(terminal()));
     tell(&match held {
         Held::Screen(before) => format!("{SCREEN}{before}\n"),
@@ -54,7 +54,7 @@ pub(crate) fn taken(held: Held, terminal: impl FnOnce() -> Stdio) {
 }
 
 /// The terminal was given back.
-pub(crate) fn given() {
+pub(crate) fn note_returned() {
     tell("given\n");
 }
 
@@ -135,14 +135,14 @@ fn show_typing(before: Modes) -> io::Result<()> {
     Ok(())
 }
 
-/// What a terminal that was drawn on must be told.
+/// What restores a terminal that was drawn on.
 pub(crate) fn put_back(text: &mut Vec<u8>) {
     // Nothing goes wrong in memory.
     let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
 }
 
-/// Does something that writes to the terminal, and waits for its end, but not longer than this: nobody may be reading what
-/// is written. Not asked of the system first: it tells that there is room, and not for how much.
+/// Does something that writes to the terminal, and waits for its end, but not longer than this: the output may have no
+/// reader. Not asked of the system first: it reports that there is room, and not for how much.
 pub(crate) fn within(limit: Duration, write: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     std::thread::spawn(move || {

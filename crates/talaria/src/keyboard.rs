@@ -19,7 +19,7 @@ use crate::echo;
 pub(crate) struct Keyboard {
     terminal: File,
     wanted: mpsc::UnboundedSender<()>,
-    /// What stands on the screen.
+    /// What is on the screen.
     asked: Arc<Mutex<Option<Asked>>>,
     waiting: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Asked {
     pub(crate) step: usize,
 }
 
-/// What came from the keyboard, and what stood on the screen when it came.
+/// What came from the keyboard, and what was on the screen when it came.
 pub(crate) struct Typed {
     pub(crate) asked: Option<Asked>,
     pub(crate) keys: Keys,

@@ -47,7 +47,7 @@ impl LastOpen {
         Self { path, latest: Arc::default(), writing: Arc::default() }
     }
 
-    /// Remembers that this conversation is open, or was until now. The disk holds nobody up who does not wait for it; of
+    /// Remembers that this conversation is open, or was until now. A slow disk does not hold up the caller; of
     /// several that are on their way the last one counts.
     pub(crate) fn note(&self, session: &SessionId) -> JoinHandle<()> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
@@ -78,18 +78,18 @@ impl LastOpen {
         let (noted_here, noted_elsewhere) = self.candidates(&here);
         let mut candidates = Vec::new();
         for id in noted_here {
-            candidates.extend(known(client, &id).await?);
+            candidates.extend(find_session(client, &id).await?);
         }
         let is_here = |info: &SessionInfo| info.kind != Kind::Task && here == Path::new(&info.cwd);
         let all_running = SessionQuery { limit: PAGE, running: true, ..SessionQuery::default() };
         candidates.extend(client.sessions(&all_running).await?.into_iter().filter(is_here));
         candidates.extend(newest_of(client, is_here).await?);
         let waiting = client.requests().await?.into_iter().map(|request| request.session).collect();
-        if let Some(info) = preferred(candidates, &waiting) {
+        if let Some(info) = choose_session(candidates, &waiting) {
             return Ok(Some(LastConversation { info, is_here: true }));
         }
         for id in noted_elsewhere {
-            if let Some(info) = known(client, &id).await? {
+            if let Some(info) = find_session(client, &id).await? {
                 return Ok(Some(LastConversation { info, is_here: false }));
             }
         }
@@ -116,12 +116,12 @@ pub(crate) struct LastConversation {
 }
 
 /// The conversation that waits for an answer, else one with a running turn, else the most recently active one.
-fn preferred(candidates: Vec<SessionInfo>, waiting: &HashSet<SessionId>) -> Option<SessionInfo> {
+fn choose_session(candidates: Vec<SessionInfo>, waiting: &HashSet<SessionId>) -> Option<SessionInfo> {
     candidates.into_iter().max_by_key(|info| (waiting.contains(&info.id), info.running, info.updated_at))
 }
 
 /// A conversation, unless it was pruned.
-async fn known(client: &Client, id: &SessionId) -> Result<Option<SessionInfo>, ClientError> {
+async fn find_session(client: &Client, id: &SessionId) -> Result<Option<SessionInfo>, ClientError> {
     match client.session(id.as_str()).await {
         Ok(detail) => Ok(Some(detail.info)),
         Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Unknown => Ok(None),
@@ -210,12 +210,12 @@ mod tests {
         let waiting = HashSet::from([SessionId::new("asks"), SessionId::new("elsewhere")]);
         let found = |without: &[&str]| {
             let left = all().into_iter().filter(|info| !without.contains(&info.id.as_str())).collect();
-            preferred(left, &waiting).map(|info| info.id.to_string()).unwrap_or_default()
+            choose_session(left, &waiting).map(|info| info.id.to_string()).unwrap_or_default()
         };
         assert_eq!(found(&[]), "asks");
         assert_eq!(found(&["asks"]), "runs-later");
         assert_eq!(found(&["asks", "runs-later"]), "runs");
         assert_eq!(found(&["asks", "runs-later", "runs"]), "left");
-        assert_eq!(preferred(Vec::new(), &waiting).map(|info| info.id), None);
+        assert_eq!(choose_session(Vec::new(), &waiting).map(|info| info.id), None);
     }
 }

@@ -40,6 +40,7 @@ mod migrate;
 mod output;
 mod patience;
 mod ps;
+mod questions;
 mod requests;
 mod runtime;
 mod serve;

@@ -24,7 +24,7 @@ pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let cannot =
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot serve MCP").because(cause);
-    settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
+    settings.home.ensure().map_err(|error| cannot(&error).try_this(error.next_step()))?;
     let here = std::env::current_dir().map_err(|error| cannot(&error))?;
     // Asked now: the file may be replaced by a newer one while this runs.
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;

@@ -57,11 +57,11 @@ pub(crate) async fn run(options: &Memory) -> Result<u8, Trouble> {
             let cwd = std::env::current_dir()
                 .map_err(|error| Trouble::new(exit::FAILED, "cannot find the project").because(error))?;
             let cwd = cwd.to_string_lossy().into_owned();
-            let wish = MemoryWish::Add { scope: scope.word().to_owned(), text: given(text)?, cwd };
+            let wish = MemoryWish::Add { scope: scope.word().to_owned(), text: read_text(text)?, cwd };
             change(&client, &wish, *json, "remembered").await?;
         }
         MemoryAction::Edit { entry, text, json } => {
-            let wish = MemoryWish::Replace { entry: entry.clone(), text: given(text)? };
+            let wish = MemoryWish::Replace { entry: entry.clone(), text: read_text(text)? };
             change(&client, &wish, *json, "replaced").await?;
         }
         MemoryAction::Remove { entry, json } => {
@@ -128,7 +128,7 @@ fn notes(notes: &[String]) {
 }
 
 /// The text of an argument, or of standard input.
-fn given(text: &str) -> Result<String, Trouble> {
+fn read_text(text: &str) -> Result<String, Trouble> {
     if text != "-" {
         return Ok(text.to_owned());
     }

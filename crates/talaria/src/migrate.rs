@@ -60,7 +60,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         // Who does not want them looked for does not want them; who has no Codex to ask cannot know.
         _ => Plugins { is_incomplete: !options.no_plugins, ..Plugins::default() },
     };
-    let mut wish = wished(options, &settings, plugins)?;
+    let mut wish = read_wish(options, &settings, plugins)?;
     wish.advise(&problems);
     wish.warnings.extend(codex.as_ref().err().cloned());
     let migration = Migration::new(&settings.home, target, wish.additions.clone());
@@ -85,7 +85,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     if !options.yes {
         face.report(&wish, &draft, Stage::Planned)?;
     }
-    match (codex, confirmed(options, "Write this to").await?) {
+    match (codex, ask_confirmation(options, "Write this to").await?) {
         (_, Answer::OnlyLooking) | (Err(_), _) => face.end(
             &Outcome::new(Done::DryRun, migration.file(), wish.exit()),
             &format!("nothing was changed{left_out}"),
@@ -95,7 +95,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     }
 }
 
-/// What is wrong with a server is told in the report, and is no reason to leave the others out.
+/// What is wrong with a server is in the report, and is no reason to leave the others out.
 fn without_server_problems(mut settings: Settings) -> (Settings, Vec<ConfigProblem>) {
     let is_server = |problem: &mut ConfigProblem| {
         problem.key.as_deref().is_some_and(|key| key == "mcp_servers" || key.starts_with("mcp_servers."))
@@ -168,7 +168,7 @@ impl Face<'_> {
     }
 }
 
-fn wished(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
+fn read_wish(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> Result<Wish, Trouble> {
     let program = std::env::current_exe()
         .map_err(|error| Trouble::new(exit::FAILED, "cannot find the path of this program").because(error))?;
     let user_home = std::env::var("HOME").ok();
@@ -182,7 +182,9 @@ fn target(options: &args::Migrate, configured: Option<PathBuf>) -> Result<Migrat
     let named = options.codex_home.clone().or(configured);
     let found = MigrationTarget::resolve(named, std::env::var_os("CODEX_HOME"), std::env::var_os("HOME"));
     found.map_err(|error: TargetError| {
-        Trouble::new(exit::USAGE, "cannot edit Codex's configuration").because(&error).try_this(error.hint())
+        Trouble::new(exit::USAGE, "cannot edit Codex's configuration")
+            .because(&error)
+            .try_this(error.next_step())
     })
 }
 
@@ -191,7 +193,7 @@ fn trouble(error: &MigrateError) -> Trouble {
         MigrateError::NotToml { .. } => exit::USAGE,
         _ => exit::FAILED,
     };
-    Trouble::new(exit, "cannot edit Codex's configuration").because(error).try_this(error.hint())
+    Trouble::new(exit, "cannot edit Codex's configuration").because(error).try_this(error.next_step())
 }
 
 fn show_change(options: &args::Migrate, change: &Change<'_>) -> Result<(), Trouble> {
@@ -213,7 +215,7 @@ enum Answer {
 }
 
 /// Asks at a terminal. Everything but a yes is a no.
-async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Trouble> {
+async fn ask_confirmation(options: &args::Migrate, question: &str) -> Result<Answer, Trouble> {
     if options.dry_run {
         return Ok(Answer::OnlyLooking);
     }
@@ -229,7 +231,7 @@ async fn confirmed(options: &args::Migrate, question: &str) -> Result<Answer, Tr
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = io::stdin().lock().read_line(&mut line).map(|_| line);
-        // Nobody waits any more: the program is ending.
+        // The receiver is gone: the program is ending.
         let _ = sender.send(read);
     });
     let line = typed.await.unwrap_or_else(|_| Ok(String::new()));

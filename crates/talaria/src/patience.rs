@@ -52,7 +52,7 @@ impl Note {
             return Self { columns: 0 };
         }
         let text = format!("{what} …");
-        // A closed standard error is nobody's problem.
+        // A closed standard error is ignored.
         let _ = write!(io::stderr(), "{text}");
         Self { columns: text.width() }
     }

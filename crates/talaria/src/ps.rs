@@ -107,7 +107,7 @@ pub(crate) async fn tail(client: &Client, command: &BackgroundInfo, lines: usize
         let page = page.map_err(|error| refused("cannot read its output", &error))?;
         let Some(last) = page.last() else { break };
         after = last.seq;
-        page.iter().filter_map(|event| printed(event, command)).for_each(|piece| output.push_str(piece));
+        page.iter().filter_map(|event| output_of(event, command)).for_each(|piece| output.push_str(piece));
     }
     let all: Vec<&str> = output.lines().collect();
     let shown = &all[all.len().saturating_sub(lines)..];
@@ -130,7 +130,7 @@ async fn follow(client: &Client, id: &str) -> Result<(), Trouble> {
     let is_shown = look::of_stdout().live;
     while let Some(event) = events.next().await {
         let event = event.map_err(cannot)?;
-        if let Some(piece) = printed(&event, command) {
+        if let Some(piece) = output_of(&event, command) {
             let piece = if is_shown { sanitize(piece).into_owned() } else { piece.to_owned() };
             let written = out.write_all(piece.as_bytes()).and_then(|()| out.flush());
             if written.is_err() {
@@ -148,7 +148,7 @@ async fn follow(client: &Client, id: &str) -> Result<(), Trouble> {
 }
 
 /// The output that an event brings of this command.
-fn printed<'a>(event: &'a Numbered, command: &BackgroundInfo) -> Option<&'a str> {
+fn output_of<'a>(event: &'a Numbered, command: &BackgroundInfo) -> Option<&'a str> {
     match &event.event {
         Event::OutputDelta { item, delta } if *item == command.item && event.turn == Some(command.turn) => {
             Some(delta)

@@ -87,7 +87,7 @@ pub(crate) fn table(requests: &[RequestInfo], now: Timestamp, look: Look) -> She
     sheet
 }
 
-/// A request as a person reads it before the answer: the whole question, whose it is, and how it stands.
+/// A request as a person reads it before the answer: the whole question, whose it is, and its state.
 fn shown(request: &RequestInfo, look: Look) -> StyledText {
     let question = question(request, look);
     let question =
@@ -98,7 +98,7 @@ fn shown(request: &RequestInfo, look: Look) -> StyledText {
     question + format!("{}, asked {asked} in {whose}: {standing}\n", request.id)
 }
 
-/// How a request stands: what was decided, by whom and when, and whether Codex has the answer.
+/// State of a request: what was decided, by whom and when, and whether Codex has the answer.
 pub(crate) fn standing(request: &RequestInfo, now: Timestamp) -> String {
     let decision = request.decision.map_or_else(|| "answered".to_owned(), |decision| decision.to_string());
     let by = request.answered_by.as_deref().map(|by| format!(" by {}", answerer(by))).unwrap_or_default();

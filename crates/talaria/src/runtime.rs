@@ -26,12 +26,14 @@ use talaria_render::plain;
 /// Runs the command.
 pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
-    print(&unless_stopped(&mut stops, decided(options), stopped("stopped; nothing was changed")).await?)?;
+    print(
+        &unless_stopped(&mut stops, show_or_switch(options), stopped("stopped; nothing was changed")).await?,
+    )?;
     Ok(0)
 }
 
 /// Shows or changes it, and returns the text for it.
-pub(crate) async fn decided(options: &CodexRuntime) -> Result<String, Trouble> {
+pub(crate) async fn show_or_switch(options: &CodexRuntime) -> Result<String, Trouble> {
     let settings = Settings::load()?;
     let current = current(&settings);
     let codex =

@@ -1,6 +1,6 @@
 //! `talaria serve`: the engine of this home, until it is stopped or has nothing to do for long.
 //!
-//! Signals end only the engine: Codex and its turns go on, and the next engine takes them up.
+//! Signals end only the engine: Codex and its turns continue, and the next engine resumes them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
         return Err(cannot(&why)
             .try_this("run any talaria command in a terminal of your own: it starts the engine there"));
     }
-    settings.home.ensure().map_err(|error| cannot(&error).try_this(error.hint()))?;
+    settings.home.ensure().map_err(|error| cannot(&error).try_this(error.next_step()))?;
     let build = this_build().map_err(|error| cannot(&error))?;
     mask_panics();
     let log = || EngineLog(std::io::stderr());

@@ -85,7 +85,7 @@ impl Place {
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let user_home = variable("HOME")
             .ok_or_else(|| cannot(&"HOME is not set").try_this("set HOME to your home directory"))?;
-        let home = TalariaHome::from_env().map_err(|error| cannot(&error).try_this(error.hint()))?;
+        let home = TalariaHome::from_env().map_err(|error| cannot(&error).try_this(error.next_step()))?;
         let is_usual = home.root() == user_home.join(".talaria");
         let unit = Unit {
             program: std::env::current_exe().map_err(|error| cannot(&error))?,

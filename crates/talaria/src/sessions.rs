@@ -17,7 +17,7 @@ use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
-use talaria_render::{Look, Paint, Style, StyledText, cut, plain_line};
+use talaria_render::{Look, Paint, Style, StyledText, cut, plain_line, with_exit};
 
 mod export;
 mod prune;
@@ -48,7 +48,8 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
                 }
             };
             print(&if *json {
-                json_lines(&[detail])
+                let reports = detail.turns.iter().filter_map(|turn| turn.outcome.as_ref());
+                with_exit(json_lines(&[&detail]), reports)
             } else {
                 encoded(&show::page(&detail, Timestamp::now(), look::of_stdout()))
             })?;
@@ -113,7 +114,7 @@ pub(crate) fn hits(found: &[SearchHit], words: &str, look: Look) -> StyledText {
     out
 }
 
-/// Text of others on one line that fits behind what stands before it.
+/// Text of others on one line that fits into the rest of the row.
 fn fitted(text: &str, look: Look, before: usize, paint: Paint) -> String {
     let line = plain_line(text.trim());
     match look.width {

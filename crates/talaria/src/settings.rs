@@ -24,7 +24,7 @@ impl Settings {
         let unusable = |error: talaria_home::home::HomeError| {
             Trouble::new(exit::USAGE, "cannot use Talaria's configuration")
                 .because(&error)
-                .try_this(error.hint())
+                .try_this(error.next_step())
         };
         let home = TalariaHome::from_env().map_err(unusable)?;
         let (config, problems) = home.load_config().map_err(unusable)?;
@@ -80,9 +80,9 @@ fn is_about_a_server(problem: &ConfigProblem) -> bool {
     problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers."))
 }
 
-/// What a person is told when Codex cannot be found or used.
+/// What a person reads when Codex cannot be found or used.
 pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
-    Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.hint())
+    Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.next_step())
 }
 
 /// How to log in to this Codex: one that is not on PATH has to be named in full.

@@ -51,6 +51,6 @@ pub(crate) async fn install_pinned(home: &TalariaHome) -> Result<InstallOutcome,
     result.map_err(|error| {
         Trouble::new(exit::CODEX, format!("cannot install Codex {PINNED}"))
             .because(&error)
-            .try_this(error.hint())
+            .try_this(error.next_step())
     })
 }

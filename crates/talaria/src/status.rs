@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
     print(&match (&status, options.json) {
         (Some(status), true) => json_line(status),
         (None, true) => {
-            // While an engine starts or ends, what belongs to it cannot be told from what was left.
+            // While an engine starts or ends, what belongs to it cannot be distinguished from what was left.
             let left = if left.is_empty() && is_held { Value::Null } else { left::json(&left) };
             json_line(&without_an_engine(&left))
         }

@@ -1,7 +1,7 @@
 //! `talaria stop`: ends the engine, and unless told otherwise everything that it runs. Starts nothing.
 //!
 //! Where no engine lives, what one left that is gone is ended all the same: Codex and the commands of its turns would run on
-//! with nobody to see them. An engine that holds the home and does not answer yet is waited for.
+//! without an engine. An engine that holds the home and does not answer yet is waited for.
 
 use std::time::Duration;
 
@@ -136,7 +136,7 @@ fn words(pid: u32, stopped: Stopped) -> String {
 /// Is the engine gone?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
-    /// Yes: nobody answers any more.
+    /// Yes: nothing answers any more.
     Gone,
     /// Not in time.
     Late,

@@ -1,8 +1,8 @@
 //! Signals. SIGINT (Ctrl-C) means the work: a turn is stopped. SIGTERM and SIGHUP mean the command: it ends, and a turn
 //! continues in the engine. Every command that listens for signals keeps to this.
 //!
-//! A task of its own listens, because the loop that shows a turn may be held up by an output that nobody reads. If that
-//! loop does not end by itself after being told to stop, the program leaves; the turn is the engine's, and continues.
+//! A task of its own listens, because the loop that shows a turn may be held up by an output that is not read. If that
+//! loop does not end by itself after a stop, the program leaves; the turn is the engine's, and continues.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! `talaria task`: work in the background. Nobody watches it, so it always has a sandbox and always asks.
+//! `talaria task`: work in the background. It runs unattended, so it always has a sandbox and always asks.
 //!
-//! Each command is a short way from the engine's answer to text; how a task is shown stands in the files below.
+//! Each command is a short way from the engine's answer to text; how a task is shown is in the files below.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use talaria_render::{Look, StyledText, plain_line};
+use talaria_render::{Look, StyledText, plain_line, with_exit};
 
 mod attend;
 mod list;
@@ -42,14 +42,14 @@ pub(crate) async fn run(options: &Tasks) -> Result<u8, Trouble> {
         TaskAction::Send(options) => words::send(options).await,
         action => {
             let client = reach().await?;
-            let page = told(action, &client, look::of_stdout(), Reader::Shell).await?;
+            let page = carry_out(action, &client, look::of_stdout(), Reader::Shell).await?;
             print(&encoded(&page)).map(|()| 0)
         }
     }
 }
 
 /// Carries out what is done at once, and returns the text for it. Not for actions that start or follow turns.
-pub(crate) async fn told(
+pub(crate) async fn carry_out(
     action: &TaskAction,
     client: &Client,
     look: Look,
@@ -69,11 +69,7 @@ pub(crate) async fn told(
         }
         TaskAction::Show { task, diff: false } => {
             let found = find("cannot show this task", client, &task.id).await?;
-            if task.json {
-                json_lines(&[found]).into()
-            } else {
-                page::page(&found, Timestamp::now(), look, reader)
-            }
+            if task.json { json(&found).into() } else { page::page(&found, Timestamp::now(), look, reader) }
         }
         TaskAction::Show { task, diff: true } => {
             let diff = of_task("cannot show its changes", client.diff(&task.id)).await?;
@@ -81,7 +77,7 @@ pub(crate) async fn told(
         }
         TaskAction::Steer { task, text } => words::steer(task, text, client, reader).await?.into(),
         TaskAction::Interrupt { task } => words::interrupt(task, client, reader).await?.into(),
-        TaskAction::Notify(options) => notices::told(options, client, look).await?,
+        TaskAction::Notify(options) => notices::send(options, client, look).await?,
         TaskAction::Apply { task } => {
             let applied = of_task("cannot apply it", client.apply(&task.id)).await?;
             if task.json { json_lines(&[applied]) } else { patch::applied(&applied) }.into()
@@ -129,17 +125,22 @@ fn status_words(status: TaskStatus) -> &'static str {
     }
 }
 
-/// What a script is told of a task that something was done to.
+/// The task for programs, with the exit code of its outcome.
+fn json(task: &TaskInfo) -> String {
+    with_exit(json_lines(&[task]), &task.outcome)
+}
+
+/// What a script reads about a task that something was done to.
 fn standing(task: &TaskInfo) -> Value {
     json!({ "id": task.id, "session": task.session, "status": task.status })
 }
 
-/// The exit code of a task whose last turn came to this: that of the turn, but a task that nobody stopped has failed.
+/// The exit code of a task whose last turn came to this: that of the turn, but a task that was not stopped on purpose has failed.
 fn exit_code(report: &Report) -> u8 {
     match report.outcome {
-        Outcome::Interrupted { by: Who::User | Who::Model | Who::Stop | Who::Deadline } => report.exit,
+        Outcome::Interrupted { by: Who::User | Who::Model | Who::Stop | Who::Deadline } => report.exit_code(),
         Outcome::Interrupted { .. } => exit::FAILED,
-        _ => report.exit,
+        _ => report.exit_code(),
     }
 }
 

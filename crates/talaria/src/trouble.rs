@@ -1,11 +1,12 @@
-//! What a person is told when a command cannot do its work: what failed, why, what to do next, and the exit code.
+//! What a person reads when a command cannot do its work: what failed, why, what to do next, and the exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use talaria_core::next_step::NextStep;
 use talaria_guard::redact::redact;
+use talaria_tui::chat::next_step::in_chat;
 
-use crate::advice::Advice;
 use crate::look;
 use talaria_render::{in_rows, plain};
 
@@ -19,7 +20,7 @@ pub(crate) mod exit {
     pub(crate) const BLOCKED: u8 = 3;
     /// Stopped by the person.
     pub(crate) const INTERRUPTED: u8 = 4;
-    /// Codex is missing, or nobody is logged in.
+    /// Codex is missing or not logged in.
     pub(crate) const CODEX: u8 = 6;
     /// What became of it is not known.
     pub(crate) const LOST: u8 = 7;
@@ -34,14 +35,14 @@ pub(crate) mod exit {
 pub(crate) struct Trouble {
     what: String,
     cause: Option<String>,
-    hint: Option<Box<Advice>>,
+    next_step: Option<Box<NextStep>>,
     pub(crate) exit: u8,
 }
 
 impl Trouble {
     /// Something failed.
     pub(crate) fn new(exit: u8, what: impl Into<String>) -> Self {
-        Self { what: what.into(), cause: None, hint: None, exit }
+        Self { what: what.into(), cause: None, next_step: None, exit }
     }
 
     /// Why. The words may be those of others, so secrets are taken out of them.
@@ -51,8 +52,8 @@ impl Trouble {
     }
 
     /// What to do next.
-    pub(crate) fn try_this(mut self, hint: impl Into<Advice>) -> Self {
-        self.hint = Some(Box::new(hint.into()));
+    pub(crate) fn try_this(mut self, step: impl Into<NextStep>) -> Self {
+        self.next_step = Some(Box::new(step.into()));
         self
     }
 
@@ -72,18 +73,18 @@ impl Trouble {
     }
 
     /// What to do next, as it is typed in a shell.
-    pub(crate) fn hint(&self) -> &str {
-        self.hint.as_deref().map(Advice::in_shell).unwrap_or_default()
+    pub(crate) fn hint(&self) -> String {
+        self.next_step.as_deref().map(NextStep::in_shell).unwrap_or_default()
     }
 
     /// What to do next, in the words of the chat.
     pub(crate) fn hint_in_chat(&self) -> String {
-        self.hint.as_deref().map(Advice::in_chat).unwrap_or_default()
+        self.next_step.as_deref().map(in_chat).unwrap_or_default()
     }
 
-    /// What to do next, for another trouble.
-    pub(crate) fn advice(&self) -> Option<&Advice> {
-        self.hint.as_deref()
+    /// What to do next.
+    pub(crate) fn next_step(&self) -> Option<&NextStep> {
+        self.next_step.as_deref()
     }
 
     /// What failed and why, in one line.
@@ -97,8 +98,8 @@ impl Trouble {
     /// Prints it on standard error.
     pub(crate) fn tell(&self) {
         let mut text = format!("error: {}\n", self.what);
-        let hint = self.hint.as_deref().map(Advice::in_shell);
-        for (word, line) in [("cause", self.cause.as_deref()), ("hint", hint)] {
+        let hint = self.next_step.as_deref().map(NextStep::in_shell);
+        for (word, line) in [("cause", self.cause.as_deref()), ("hint", hint.as_deref())] {
             if let Some(line) = line {
                 text.push_str(&format!("{word}: {line}\n"));
             }
@@ -109,7 +110,7 @@ impl Trouble {
 
 /// Writes to standard error, which is a log for an engine in the background. Part of the text may be of others, so nothing
 /// in it reaches the terminal as a command, and secrets are masked. On a terminal lines break between words. A closed
-/// standard error is nobody's problem.
+/// standard error is ignored.
 pub(crate) fn complain(text: &str) {
     let text = in_rows(&redact(&plain(text)), look::of_stderr().width);
     let _ = io::stderr().write_all(text.as_bytes());

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::write;
+use talaria_core::toml_write::push_key;
 
 const SERVERS: &str = "mcp_servers";
 const PLUGINS: &str = "plugins";
@@ -113,7 +113,7 @@ impl EntryPlace {
         out.push_str(self.table());
         if let Some(name) = self.name() {
             out.push('.');
-            write::key(out, name);
+            push_key(out, name);
         }
     }
 }

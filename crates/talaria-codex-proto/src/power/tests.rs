@@ -382,7 +382,7 @@ fn a_refusal_says_what_was_asked_what_is_in_force_and_what_to_do() {
     expect![[r#"
         Codex would give the conversation more power than was asked for: the sandbox: asked for read-only, in force is danger-full-access; the approval policy: asked for untrusted, in force is never
         look for the sandbox, the approval policy in Codex's config.toml and in the rules of its administrator, or ask for what is in force
-    "#]].assert_eq(&format!("{refusal}\n{}\n", refusal.next_step()));
+    "#]].assert_eq(&format!("{refusal}\n{}\n", refusal.next_step().in_shell()));
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn a_profile_that_is_not_in_force_is_refused_because_commands_could_read_what_it
         changes["activePermissionProfile"] = profile;
         match compare(&wish, &reply(changes), Some(HOME), Some("talaria")) {
             Ok(standing) => format!("{:?}", standing.differences),
-            Err(refusal) => format!("{refusal}\n{}", refusal.next_step()),
+            Err(refusal) => format!("{refusal}\n{}", refusal.next_step().in_shell()),
         }
     };
     assert_eq!(result(json!({ "id": "talaria", "extends": null })), "[]");

@@ -153,7 +153,8 @@ impl Turn {
         }
         for text in texts {
             if !self.calls.said.contains(&text) {
-                let message = format!("the model did not get an image; Codex told it instead: {text}");
+                let message =
+                    format!("the model did not get an image; Codex sent it this text instead: {text}");
                 self.emit(Event::Warning { message });
             }
         }

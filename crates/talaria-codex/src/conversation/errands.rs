@@ -359,7 +359,7 @@ async fn revive(ground: &Ground) -> Result<Revived, String> {
     let Ground { source, asked, before, digest } = ground;
     revival::revive(&**source, asked, before, digest)
         .await
-        .map_err(|error| format!("{error}; {}", error.next_step()))
+        .map_err(|error| format!("{error}; {}", error.next_step().in_shell()))
 }
 
 /// What the answer to what was sent means. No answer is not a refusal: whether the turn runs is then not known.

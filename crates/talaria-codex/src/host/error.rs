@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use talaria_core::next_step::NextStep;
+
 use crate::client::CallError;
 use crate::host_register::RegisterError;
 
@@ -51,16 +53,17 @@ impl HostError {
     }
 
     /// Returns what the user can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             Self::Directory { .. } => {
                 "make room there, or set TALARIA_HOME to a directory that you can write"
             }
-            Self::Spawn { .. } => "install Codex with `talaria setup`, or set codex.bin to where it is",
+            Self::Spawn { .. } => return NextStep::InstallCodex,
             Self::Register(_) => "make room where Talaria keeps its data, then try again",
             Self::Full { .. } => "wait until one is free, or raise codex.max_hosts",
-            Self::NotUp { .. } | Self::Greeting(_) => "run `talaria doctor` to see what is wrong",
-        }
+            Self::NotUp { .. } | Self::Greeting(_) => return NextStep::Doctor,
+        };
+        text.into()
     }
 
     /// Returns whether a retry may succeed.

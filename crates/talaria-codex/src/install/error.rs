@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use talaria_core::next_step::NextStep;
 use talaria_core::version::Version;
 
 use crate::locate::LocateError;
@@ -62,8 +63,8 @@ pub enum InstallError {
 
 impl InstallError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::NpmMissing | Self::UnsupportedPlatform => {
                 "install Node.js with your package manager, or put a codex on PATH (npm i -g @openai/codex)"
             }
@@ -75,7 +76,7 @@ impl InstallError {
             Self::NotWritable { .. } => "set TALARIA_HOME to a directory that you may write",
             Self::Incomplete => "check npm's settings for optional packages, then run talaria setup again",
             Self::Broken(_) | Self::WrongVersion { .. } => "run npm cache verify, then talaria setup again",
-        }
+        })
     }
 
     /// Sorts what the system said about a file.

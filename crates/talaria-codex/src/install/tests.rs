@@ -185,7 +185,10 @@ async fn without_npm_the_way_to_get_it_is_told() {
     let place = Place::new();
     let error = place.failure().await;
     assert!(matches!(error, InstallError::NpmMissing), "{error:?}");
-    assert!(error.hint().contains("Node.js") && error.hint().contains("npm i -g @openai/codex"));
+    assert!(
+        error.next_step().in_shell().contains("Node.js")
+            && error.next_step().in_shell().contains("npm i -g @openai/codex")
+    );
 }
 
 #[tokio::test]
@@ -200,7 +203,11 @@ async fn what_npm_says_is_in_the_error() {
     let expected = "npm could not install codex (exit status: 1):\nnpm error code ENOTFOUND\nnpm error no way\n\
                     1\n2\n3\n4\n5\n6";
     assert_eq!(error.to_string(), expected);
-    assert!(error.hint().starts_with("check the network"), "{}", error.hint());
+    assert!(
+        error.next_step().in_shell().starts_with("check the network"),
+        "{}",
+        error.next_step().in_shell()
+    );
 }
 
 #[tokio::test]
@@ -218,7 +225,7 @@ async fn a_full_disk_and_an_unwritable_home_are_told_apart() {
         matches!(&error, InstallError::NotWritable { path, .. } if path.starts_with(file.path())),
         "{error}"
     );
-    assert!(error.hint().contains("TALARIA_HOME"));
+    assert!(error.next_step().in_shell().contains("TALARIA_HOME"));
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use talaria_core::next_step::NextStep;
 use talaria_core::version::{MINIMUM, PINNED, Version};
 
 use super::CodexOrigin;
@@ -71,12 +72,12 @@ pub enum LocateError {
 
 impl LocateError {
     /// What to do next.
-    pub fn hint(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         match self {
-            Self::NotFound { .. } => format!("run talaria setup to install codex {PINNED}"),
+            Self::NotFound { .. } => install_pinned(),
             Self::NoSuchFile { .. } => setup(CodexOrigin::Configured),
             Self::NotExecutable { path, origin } => {
-                format!("run chmod +x {}, or {}", path.display(), setup(*origin))
+                format!("run chmod +x {}, or {}", path.display(), setup(*origin).in_shell()).into()
             }
             Self::NotAFile { origin, .. }
             | Self::FailedToRun { origin, .. }
@@ -87,11 +88,15 @@ impl LocateError {
 }
 
 /// An installation does not help while another program is configured: it would not be used.
-fn setup(origin: CodexOrigin) -> String {
+fn setup(origin: CodexOrigin) -> NextStep {
     match origin {
-        CodexOrigin::Configured => "name another codex, or name none and run talaria setup".to_owned(),
-        CodexOrigin::Path | CodexOrigin::Installed => format!("run talaria setup to install codex {PINNED}"),
+        CodexOrigin::Configured => NextStep::ReplaceCodex,
+        CodexOrigin::Path | CodexOrigin::Installed => install_pinned(),
     }
+}
+
+fn install_pinned() -> NextStep {
+    NextStep::Setup { codex: PINNED.to_string() }
 }
 
 fn list(paths: &[PathBuf]) -> String {

@@ -66,7 +66,7 @@ async fn nothing_found_says_where_it_looked_and_what_to_do() {
         error,
         LocateError::NotFound { looked_in: vec![place.at("a"), place.at("b"), place.at("codex")] }
     );
-    assert_eq!(error.hint(), "run talaria setup to install codex 0.166.0");
+    assert_eq!(error.next_step().in_shell(), "run talaria setup to install codex 0.166.0");
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn path_is_searched_in_order_and_non_executables_are_skipped() {
     std::fs::write(place.at("a/codex"), "").unwrap();
     let error = place.locate().await.unwrap_err();
     assert_eq!(error, LocateError::NotExecutable { path: place.at("a/codex"), origin: CodexOrigin::Path });
-    assert!(error.hint().contains("chmod +x"), "{}", error.hint());
+    assert!(error.next_step().in_shell().contains("chmod +x"), "{}", error.next_step().in_shell());
 
     codex(&place.at("b/codex"), "0.150.0");
     let found = place.locate().await.unwrap();
@@ -92,7 +92,7 @@ async fn an_explicit_path_is_the_only_one_considered() {
     place.search.explicit = Some(place.at("mine"));
     let error = place.locate().await.unwrap_err();
     assert_eq!(error, LocateError::NoSuchFile { path: place.at("mine") });
-    assert_eq!(error.hint(), "name another codex, or name none and run talaria setup");
+    assert_eq!(error.next_step().in_shell(), "name another codex, or name none and run talaria setup");
 
     std::fs::create_dir(place.at("mine")).unwrap();
     let error = place.locate().await.unwrap_err();

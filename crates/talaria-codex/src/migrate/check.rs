@@ -11,6 +11,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use talaria_codex_proto::wire::call::UserConfigRead;
+use talaria_core::next_step::NextStep;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use toml_edit::Document;
@@ -49,14 +50,15 @@ pub enum CheckError {
 
 impl CheckError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             Self::Refused(_) | Self::Unseen(_) => {
                 "nothing was changed; correct what it names, or update Codex with `talaria setup`"
             }
             Self::RefusedBefore(_) => "nothing was changed; correct the file first, then migrate again",
             Self::NotAsked(_) => "nothing was changed; run `talaria doctor` to see what is wrong",
-        }
+        };
+        text.into()
     }
 }
 

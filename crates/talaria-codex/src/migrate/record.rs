@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use talaria_codex_proto::codex_config::{Added, remove};
+use talaria_core::next_step::NextStep;
 
 use super::MigrationTarget;
 use super::target::digest;
@@ -81,14 +82,15 @@ pub enum MemoryError {
 
 impl MemoryError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             Self::Directory { .. } => "nothing was changed; make that place readable and writable for you",
             Self::Damaged { .. } => {
                 "nothing was changed; move that file away, and delete what is between the talaria lines yourself"
             }
-            Self::File(error) => error.hint(),
-        }
+            Self::File(error) => return error.next_step(),
+        };
+        text.into()
     }
 }
 

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
+use talaria_core::next_step::NextStep;
 
 /// Codex's configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,14 +40,14 @@ pub enum TargetError {
 
 impl TargetError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::Unset => "name it with --codex-home",
             Self::Missing(_) => {
                 "make the directory if it is the right one, or name another with --codex-home"
             }
             Self::NotADirectory(_) | Self::Unreadable { .. } => "name Codex's directory with --codex-home",
-        }
+        })
     }
 }
 

@@ -61,16 +61,21 @@ impl Problem {
 
     /// Says what to do next, in words that are the same in every face.
     #[must_use]
-    pub fn try_this(mut self, hint: impl Into<String>) -> Self {
-        (self.hint, self.next_step) = (Some(hint.into()), None);
-        self
+    pub fn try_this(self, hint: impl Into<String>) -> Self {
+        self.next(hint.into())
     }
 
     /// Says what to do next; each face puts it into words.
     #[must_use]
-    pub fn next(mut self, step: NextStep) -> Self {
-        (self.hint, self.next_step) = (Some(step.in_shell()), Some(step));
+    pub fn next(mut self, step: impl Into<NextStep>) -> Self {
+        let step = step.into();
+        (self.hint, self.next_step) = (Some(step.in_shell()), step.as_data());
         self
+    }
+
+    /// What to do next, as data: the step, or the text where it is the same in every face.
+    pub fn advice(&self) -> Option<NextStep> {
+        self.next_step.clone().or_else(|| self.hint.clone().map(NextStep::from))
     }
 }
 

@@ -25,14 +25,14 @@ pub enum Waited {
 
 /// What the tool returns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
+pub struct BridgeReply {
     /// The object.
     pub value: Value,
     /// Was the call not done?
     pub is_error: bool,
 }
 
-impl Reply {
+impl BridgeReply {
     fn success(message: Option<String>, fields: impl IntoIterator<Item = (&'static str, Value)>) -> Self {
         let mut map = Map::from_iter([("success".to_owned(), true.into())]);
         map.extend(message.map(|message| ("message".to_owned(), message.into())));

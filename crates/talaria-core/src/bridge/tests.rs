@@ -219,7 +219,7 @@ fn a_list_has_a_line_for_each_task() {
         completed_at: Some(at(120)),
         ..line.clone()
     };
-    let value = Reply::list(&[line, ended]).value;
+    let value = BridgeReply::list(&[line, ended]).value;
     assert_eq!(value["count"], 2);
     let told = json!({ "task_id": "codex-1a2b3c4d5e6f", "status": "working", "prompt_summary": format!("{}…", "x".repeat(299)),
         "cwd": "/work", "open_requests": 2, "created_at": "1970-01-01T00:00:00Z",
@@ -239,7 +239,7 @@ fn a_long_question_is_shortened_wherever_it_is_long() {
     questions[0].options[0].description = long();
     let mut waiting = task(TaskStatus::WaitingForUserInput);
     waiting.requests = vec![request(ask)];
-    let details = Reply::status(&waiting).value["task"]["pending_requests"][0]["details"].clone();
+    let details = BridgeReply::status(&waiting).value["task"]["pending_requests"][0]["details"].clone();
     let question = &details["questions"][0];
     for text in [&question["question"], &question["options"][0]["description"]] {
         let text = text.as_str().unwrap();
@@ -258,7 +258,7 @@ fn at_most_the_last_twenty_events_are_told() {
     let seqs = |count: i64| {
         let mut told = task(TaskStatus::Working);
         told.events = (1..=count).map(event).collect();
-        let value = Reply::status(&told).value["task"].clone();
+        let value = BridgeReply::status(&told).value["task"].clone();
         let events = value["recent_events"].as_array().unwrap().iter();
         (
             events.map(|event| event["seq"].as_i64().unwrap()).collect::<Vec<_>>(),
@@ -287,7 +287,7 @@ fn what_does_not_go_with_the_action_is_left_out_and_told_but_checked() {
     assert!(matches!(call, BridgeCall::List { limit: 10 }));
     assert_eq!(ignored, ["dry_run", "prompt"]);
     assert!(read(json!({ "action": "list", "sandbox": "none" })).is_err());
-    let reply = Reply::list(&[]).ignoring(&ignored);
+    let reply = BridgeReply::list(&[]).ignoring(&ignored);
     assert_eq!(
         reply.value,
         json!({ "success": true, "count": 0, "tasks": [], "ignored": ["dry_run", "prompt"] })
@@ -370,7 +370,7 @@ proptest! {
                 written.insert(key.to_owned(), values[(at + turn) % values.len()].clone());
             }
             if let Err(mistake) = BridgeCall::read(&written) {
-                let reply = Reply::mistake(&mistake);
+                let reply = BridgeReply::mistake(&mistake);
                 prop_assert!(reply.is_error);
                 prop_assert!(!reply.text().contains("\\u001b"), "{}", reply.text());
             }
@@ -390,7 +390,7 @@ proptest! {
         task.requests = vec![request(samples::command())];
         task.requests[0].summary.clone_from(&hostile);
         let problem = Problem::new(ProblemCode::Unknown, hostile.clone()).try_this(hostile);
-        for reply in [Reply::status(&task), Reply::result(&task), Reply::problem(&problem)] {
+        for reply in [BridgeReply::status(&task), BridgeReply::result(&task), BridgeReply::problem(&problem)] {
             let is_bad = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
             let mut texts = Vec::new();
             gather(&reply.value, &mut texts);
@@ -422,9 +422,9 @@ fn a_task_is_told_with_what_it_waits_for_and_how_the_person_answers() {
         text: "Codex began to work".to_owned(),
     };
     waiting.events = vec![event];
-    let later = Reply::waited(Waited::TimeOver, &waiting).value;
+    let later = BridgeReply::waited(Waited::TimeOver, &waiting).value;
     assert!(later["message"].as_str().unwrap().contains("has not answered yet"), "{later}");
-    let reply = Reply::waited(Waited::ForPerson, &waiting);
+    let reply = BridgeReply::waited(Waited::ForPerson, &waiting);
     expect_file!["expected/waiting.json"].assert_eq(&format!("{:#}\n", reply.value));
     assert_eq!(serde_json::from_str::<Value>(&reply.text()).unwrap(), reply.value);
 }
@@ -457,7 +457,7 @@ fn an_ended_task_is_told_with_its_answer_and_its_changes() {
         repeat: false,
         message: None,
     }];
-    let value = Reply::status(&ended).value;
+    let value = BridgeReply::status(&ended).value;
     let told = &value["task"];
     assert_eq!(told["answer"], "\tIt was the clock.");
     assert_eq!((told["files"].as_array().unwrap().len(), &told["files_left_out"]), (50, &json!(10)));
@@ -468,8 +468,8 @@ fn an_ended_task_is_told_with_its_answer_and_its_changes() {
         (&told["active_connection"], &told["completed_at"]),
         (&json!(false), &json!("1970-01-01T00:02:00Z"))
     );
-    assert_eq!(Reply::result(&ended).value["message"], "codex-1a2b3c4d5e6f is completed");
-    let unfinished = Reply::result(&task(TaskStatus::Working)).value;
+    assert_eq!(BridgeReply::result(&ended).value["message"], "codex-1a2b3c4d5e6f is completed");
+    let unfinished = BridgeReply::result(&task(TaskStatus::Working)).value;
     assert!(unfinished["message"].as_str().unwrap().contains("not the final result"), "{unfinished}");
 }
 
@@ -477,13 +477,13 @@ fn an_ended_task_is_told_with_its_answer_and_its_changes() {
 fn a_long_answer_is_cut_and_the_size_of_what_is_left_out_is_told() {
     let mut long = task(TaskStatus::Completed);
     long.answer = Some("é".repeat(200_000));
-    let status = Reply::status(&long);
+    let status = BridgeReply::status(&long);
     assert!(status.text().len() < 40_000, "{}", status.text().len());
     assert_eq!(status.value["task"]["answer_bytes_left_out"], 400_000 - 16 * 1024);
-    let result = Reply::result(&long);
+    let result = BridgeReply::result(&long);
     assert_eq!(result.value["task"]["answer_bytes_left_out"], 400_000 - 256 * 1024);
     long.answer = Some("short".to_owned());
-    assert_eq!(Reply::status(&long).value["task"].get("answer_bytes_left_out"), None);
+    assert_eq!(BridgeReply::status(&long).value["task"].get("answer_bytes_left_out"), None);
 }
 
 #[test]
@@ -520,7 +520,7 @@ fn pieces_of_text_are_no_events() {
             },
         ),
     ];
-    let reply = Reply::events("codex-1", &events, Some(9));
+    let reply = BridgeReply::events("codex-1", &events, Some(9));
     let lines: Vec<String> = reply.value["events"]
         .as_array()
         .unwrap()
@@ -547,7 +547,7 @@ fn pieces_of_text_are_no_events() {
 #[test]
 fn a_refusal_of_the_engine_keeps_its_words_and_its_hint() {
     let problem = Problem::new(ProblemCode::Forbidden, "req-1 is for a person").try_this("ask the person");
-    let reply = Reply::problem(&problem);
+    let reply = BridgeReply::problem(&problem);
     assert!(reply.is_error);
     let expected = json!({ "success": false, "error": "req-1 is for a person", "hint": "ask the person", "code": "forbidden" });
     assert_eq!(reply.value, expected);
@@ -569,18 +569,20 @@ fn only_the_address_of_a_transcript_is_one() {
 
 #[test]
 fn a_queued_task_is_not_said_to_be_worked_on() {
-    let message = |reply: Reply| reply.value["message"].as_str().unwrap().to_owned();
-    let queued = message(Reply::started(&task(TaskStatus::Queued)));
+    let message = |reply: BridgeReply| reply.value["message"].as_str().unwrap().to_owned();
+    let queued = message(BridgeReply::started(&task(TaskStatus::Queued)));
     assert!(queued.starts_with("codex-1a2b3c4d5e6f is queued; it starts when"), "{queued}");
-    let started = message(Reply::started(&task(TaskStatus::Starting)));
+    let started = message(BridgeReply::started(&task(TaskStatus::Starting)));
     assert!(started.starts_with("codex-1a2b3c4d5e6f was started in the background; "), "{started}");
-    let waited = message(Reply::waited(Waited::TimeOver, &task(TaskStatus::Queued)));
+    let waited = message(BridgeReply::waited(Waited::TimeOver, &task(TaskStatus::Queued)));
     assert_eq!(waited, "codex-1a2b3c4d5e6f is queued: it has not ended yet; `wait` again");
-    let sent =
-        message(Reply::sent(TaskSent { turn: Some(2), waits: false, after: 1 }, &task(TaskStatus::Queued)));
+    let sent = message(BridgeReply::sent(
+        TaskSent { turn: Some(2), waits: false, after: 1 },
+        &task(TaskStatus::Queued),
+    ));
     assert!(!sent.contains("Codex"), "{sent}");
     let two = TaskInfo { turns: 2, queued: vec!["more".to_owned()], ..task(TaskStatus::Working) };
-    let snapshot = Reply::status(&two).value["task"].clone();
+    let snapshot = BridgeReply::status(&two).value["task"].clone();
     assert_eq!((&snapshot["turns"], &snapshot["turns_queued"]), (&json!(1), &json!(1)));
 }
 

@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(set("model.default", "gpt-5.5"), "\"gpt-5.5\"");
         assert_eq!(set("model.default", "5"), "\"5\"");
         assert_eq!(set("model.default", "\"quoted\""), "\"quoted\"");
-        assert_eq!(set("codex.bin", "C:\\codex\\bin"), "\"C:\\\\codex\\\\bin\"");
+        assert_eq!(set("codex.bin", "C:\\codex\\bin"), "'C:\\codex\\bin'");
         assert_eq!(set("codex.turn_timeout", "90"), "90");
         assert_eq!(set("codex.turn_timeout", "1h30m"), "\"1h30m\"");
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::literal::quoted;
+use crate::toml_write::push_key;
 
 /// A key and the sections that it lies in; never empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -64,9 +64,9 @@ pub(super) fn dotted(parts: &[String]) -> String {
 
 /// Writes one part, quoted if it must be.
 pub(super) fn name(part: &str) -> String {
-    let is_bare =
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-    if is_bare { part.to_owned() } else { quoted(part) }
+    let mut out = String::new();
+    push_key(&mut out, part);
+    out
 }
 
 #[cfg(test)]

@@ -6,11 +6,16 @@
 use toml_edit::Value;
 
 use super::key_path::name;
+use crate::toml_write::push_string;
 
 /// Writes a value on one line.
 pub fn literal(value: &Value) -> String {
     match value {
-        Value::String(text) => quoted(text.value()),
+        Value::String(text) => {
+            let mut out = String::with_capacity(text.value().len() + 2);
+            push_string(&mut out, text.value());
+            out
+        }
         Value::Array(array) => {
             let elements: Vec<String> = array.iter().map(literal).collect();
             format!("[{}]", elements.join(", "))
@@ -26,23 +31,4 @@ pub fn literal(value: &Value) -> String {
         Value::Boolean(truth) => truth.display_repr().into_owned(),
         Value::Datetime(time) => time.display_repr().into_owned(),
     }
-}
-
-/// Writes a text between double quotes; every control character is escaped.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c.is_control() => out.push_str(&format!("\\u{:04X}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

@@ -75,7 +75,7 @@ pub fn failed_call(tool: &str, error: &str) -> String {
 
 /// The note for what Talaria sent the model.
 pub(super) fn told_model(text: &str) -> String {
-    format!("[Talaria told the model]\n{text}")
+    format!("[from Talaria to the model]\n{text}")
 }
 
 /// Returns the note for the end of a turn; `None` when it went well.

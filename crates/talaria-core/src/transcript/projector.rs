@@ -59,7 +59,6 @@ pub struct Projector {
     said: Option<Draft>,
     /// Thinking that belongs to what the assistant does next.
     thought: Draft,
-    iterations: u32,
     is_finished: bool,
     messages: VecDeque<Message>,
 }
@@ -85,7 +84,6 @@ impl Projector {
             heard: None,
             said: None,
             thought: Draft::default(),
-            iterations: 0,
             is_finished: false,
             messages: VecDeque::new(),
         }
@@ -141,7 +139,6 @@ impl Projector {
             ItemBody::AgentMessage { text, questions, .. } => self.answer(source, text, questions),
             body => {
                 if let Some(call) = call::call(&item.id, body) {
-                    self.iterations += 1;
                     let begun = self.close(&source);
                     self.call(OpenCall { source, call, begun }, call::result(body, self.limits.output));
                 } else if let Some(note) = note::note(body, self.limits.output) {
@@ -189,11 +186,6 @@ impl Projector {
     /// Returns the next message that nothing can change any more.
     pub fn poll(&mut self) -> Option<Message> {
         self.messages.pop_front()
-    }
-
-    /// How many calls of tools have ended.
-    pub fn tool_iterations(&self) -> u32 {
-        self.iterations
     }
 
     fn hear(&mut self, source: Source, text: &str) {

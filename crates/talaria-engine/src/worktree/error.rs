@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use talaria_core::next_step::NextStep;
+
 /// How many names are shown of a list.
 const SHOWN: usize = 10;
 
@@ -148,7 +150,7 @@ pub enum WorktreeError {
 
 impl WorktreeError {
     /// What to do next.
-    pub fn hint(&self) -> String {
+    pub fn next_step(&self) -> NextStep {
         let text = match self {
             Self::GitMissing | Self::GitTooOld { .. } => {
                 "install a newer git, or start the task without --worktree"
@@ -184,20 +186,22 @@ impl WorktreeError {
             Self::CheckoutGone(_) => "merge the branch into another checkout of the repository",
             Self::NothingToApply(_) => "look at what the task did, or discard it",
             Self::WouldLose { branch, .. } => {
-                return format!("apply it, merge it (git merge {branch}), or discard it with force");
+                return format!("apply it, merge it (git merge {branch}), or discard it with force").into();
             }
             Self::Overwrites { branch, .. } | Self::DoesNotApply { branch, .. } => {
                 return format!(
                     "commit or move what is in the way and apply again, or merge what is committed: git merge {branch}"
-                );
+                )
+                .into();
             }
             Self::HalfApplied { branch, .. } => {
                 return format!(
                     "the whole work is still in {branch} and its worktree; restore those files and apply again"
-                );
+                )
+                .into();
             }
         };
-        text.to_owned()
+        text.into()
     }
 
     pub(super) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -129,7 +129,7 @@ async fn always_becomes_the_rule_that_codex_proposed(codex: Codex) {
     // Another conversation is not asked.
     real.model.play([command(), Reply::say("Done.")]);
     let ended = begin(real.session().await, "go").end().await;
-    assert_eq!((ended.requests(), ended.report.exit), (0, 0));
+    assert_eq!((ended.requests(), ended.report.exit_code()), (0, 0));
     real.close().await;
 }
 

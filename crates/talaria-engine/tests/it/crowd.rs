@@ -91,7 +91,7 @@ async fn twenty_turns_at_once_get_their_own_commands(codex: Codex) {
     });
     let ended = run_all(&real, ApprovalPolicy::Never).await;
     for (n, ended) in ended.iter().enumerate() {
-        assert_eq!((ended.text(), ended.report.exit), (format!("done {n}").as_str(), 0));
+        assert_eq!((ended.text(), ended.report.exit_code()), (format!("done {n}").as_str(), 0));
         let ids: Vec<_> = ended.commands().iter().map(|item| item.id.as_str()).collect();
         assert_eq!(ids, [format!("call_{n}")], "its own command and no other");
         let ItemBody::Command { command, .. } = &ended.commands()[0].body else { unreachable!() };

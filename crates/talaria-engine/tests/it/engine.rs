@@ -256,7 +256,7 @@ async fn a_turn_is_stopped_while_codex_does_not_say_whether_it_opens_the_convers
     home.engine().interrupt(started.id.as_str(), Interrupt { by: Who::User }).await.unwrap();
     let asked = std::time::Instant::now();
     let report = home.events(&started, 0).await.outcome().await;
-    assert_eq!((report.outcome, report.exit), (Outcome::Interrupted { by: Who::User }, 4));
+    assert_eq!((report.exit_code(), report.outcome), (4, Outcome::Interrupted { by: Who::User }));
     assert!(asked.elapsed() < PATIENCE / 6, "Codex has 30 s to answer, and is not waited for");
     home.close().await;
 }

@@ -191,7 +191,10 @@ async fn an_image_that_codex_cannot_read_is_a_warning(codex: Codex) {
     let events = next_turn(&home, &started, vec![said("look"), cut_picture(&home)]).await;
     let told = warnings(&events);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("the model did not get an image; Codex told it instead: "), "{told:?}");
+    assert!(
+        told[0].starts_with("the model did not get an image; Codex sent it this text instead: "),
+        "{told:?}"
+    );
     home.close().await;
 }
 

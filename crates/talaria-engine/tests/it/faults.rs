@@ -99,7 +99,7 @@ fn completed(ended: &Ended) {
 
 fn lost(ended: &Ended) -> &str {
     assert!(matches!(ended.report.outcome, Outcome::Lost { .. }), "{:?}", ended.report);
-    assert_eq!(ended.report.exit, 7);
+    assert_eq!(ended.report.exit_code(), 7);
     ended.report.message.as_deref().unwrap()
 }
 
@@ -399,7 +399,7 @@ async fn a_request_that_somebody_else_resolved_is_void(version: &str) {
     };
     assert_eq!(ended.events.iter().filter(void).count(), 1, "{:#?}", ended.events);
     assert_eq!(answers(&scripted, &json!(5)), [] as [Value; 0], "nothing is sent for it");
-    assert_eq!((ended.report.exit, ended.report.declined), (0, 0));
+    assert_eq!((ended.report.exit_code(), ended.report.declined), (0, 0));
     scripted.close().await;
 }
 
@@ -426,7 +426,7 @@ async fn a_question_that_cannot_be_put_is_declined_visibly(version: &str) {
         matches!(event, Event::RequestClosed { decision: Decision::Decline, by: Who::Talaria, .. })
     };
     assert_eq!(ended.events.iter().filter(closed).count(), 3, "{:#?}", ended.events);
-    assert_eq!((ended.requests(), ended.report.declined, ended.report.exit), (3, 3, 3));
+    assert_eq!((ended.requests(), ended.report.declined, ended.report.exit_code()), (3, 3, 3));
     scripted.close().await;
 }
 
@@ -585,7 +585,7 @@ async fn an_end_without_a_reason_is_not_a_success(version: &str) {
         let end = vec![ended_frame(THREAD, TURN, status)];
         let scripted = play(version, [start_turn(), end].concat()).await;
         let ended = begin(scripted.session().await, "go").end().await;
-        assert_ne!(ended.report.exit, 0, "{status}");
+        assert_ne!(ended.report.exit_code(), 0, "{status}");
         assert!(ended.report.message.is_some_and(|message| !message.is_empty()), "{status}");
         scripted.close().await;
     }

@@ -123,7 +123,12 @@ async fn a_command_that_streams_for_longer_than_the_quiet_warning_is_not_killed(
     }
     fs::write(real.home.work().join("heard"), "").unwrap();
     let ended = turn.end().await;
-    assert_eq!((ended.report.exit, ended.text()), (0, "Both came to their end."), "{:#?}", ended.events);
+    assert_eq!(
+        (ended.report.exit_code(), ended.text()),
+        (0, "Both came to their end."),
+        "{:#?}",
+        ended.events
+    );
     assert!(quiets(&ended.events) >= 3);
     let is_stop = |event: &Event| matches!(event, Event::Interrupting { .. } | Event::Escalated { .. });
     assert!(!ended.events.iter().any(is_stop), "{:#?}", ended.events);
@@ -218,7 +223,7 @@ async fn killed_in_a_command(real: &Real, before: impl FnOnce()) -> Ended {
     let ended = turn.end().await;
     let Outcome::Lost { why } = &ended.report.outcome else { panic!("{:#?}", ended.events) };
     assert!(why.contains("SIGKILL"), "{why}");
-    assert_eq!((ended.report.exit, last_stage(&ended)), (7, Some(Stage::Unknown)));
+    assert_eq!((ended.report.exit_code(), last_stage(&ended)), (7, Some(Stage::Unknown)));
     runs(&real.marker, "sleep 9012", false).await;
     ended
 }
@@ -231,7 +236,7 @@ async fn codex_killed_during_a_command_is_replaced_and_the_next_turn_remembers(c
 
     real.model.push(Reply::say("It was heron."));
     let next = begin(lost.session, "which word was it?").end().await;
-    assert_eq!((next.report.exit, next.text()), (0, "It was heron."), "{:#?}", next.events);
+    assert_eq!((next.report.exit_code(), next.text()), (0, "It was heron."), "{:#?}", next.events);
     lines.extend(replacements(&next).into_iter().map(str::to_owned));
     assert_eq!(lines, ["Codex was restarted and resumed the conversation"], "one line");
     assert_eq!(next.session.started().thread, thread);
@@ -254,7 +259,7 @@ async fn a_killed_codex_whose_file_is_gone_is_replaced_by_one_that_is_told_a_dig
 
     real.model.push(Reply::say("It was heron."));
     let next = begin(lost.session, "which word was it?").end().await;
-    assert_eq!((next.report.exit, next.text()), (0, "It was heron."), "{:#?}", next.events);
+    assert_eq!((next.report.exit_code(), next.text()), (0, "It was heron."), "{:#?}", next.events);
     lines.extend(replacements(&next).into_iter().map(str::to_owned));
     let [line] = &lines[..] else { panic!("one line: {lines:?}") };
     assert!(line.ends_with("a new one was started with a digest of it"), "{line}");

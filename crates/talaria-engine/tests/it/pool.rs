@@ -108,7 +108,7 @@ async fn at_the_limit_a_host_takes_more_than_its_share_rather_than_failing() {
     assert_eq!(pool.get().await.pid(), first.pid());
     let error = pool.hosts.get(&pool.other("elsewhere")).await.unwrap_err();
     assert!(matches!(error, HostError::Full { max: 1 }), "{error:?}");
-    assert!(error.next_step().contains("codex.max_hosts"));
+    assert!(error.next_step().in_shell().contains("codex.max_hosts"));
     pool.close().await;
 }
 

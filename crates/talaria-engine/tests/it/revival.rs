@@ -238,7 +238,7 @@ async fn a_codex_that_is_not_there_any_more_is_an_error_with_a_next_step() {
     let error = revive(&spec, &asked(), &before("0.166.0"), "").await.unwrap_err();
     assert!(matches!(error, RevivalError::Host(_)), "{error:?}");
     assert!(error.to_string().contains("cannot start Codex again") && error.to_string().contains("nowhere"));
-    assert!(error.next_step().contains("talaria setup"), "{}", error.next_step());
+    assert!(error.next_step().in_shell().contains("talaria setup"), "{}", error.next_step().in_shell());
     place.nothing_is_left();
 }
 
@@ -276,7 +276,7 @@ async fn a_codex_that_fails_to_start_is_started_again_but_not_for_ever() {
         "{error} after {}",
         starts(&place)
     );
-    assert!(error.next_step().contains("talaria doctor"));
+    assert!(error.next_step().in_shell().contains("talaria doctor"));
     place.nothing_is_left();
 }
 
@@ -286,7 +286,7 @@ async fn an_older_codex_is_not_even_started() {
     let program = failing(&place, 0, &AppServer::ready([]));
     let error = revive(&place.spec(&program), &asked(), &before("0.167.0"), "").await.unwrap_err();
     assert!(matches!(error, RevivalError::Older { .. }), "{error:?}");
-    assert!(error.next_step().contains("0.167.0"));
+    assert!(error.next_step().in_shell().contains("0.167.0"));
     assert_eq!(starts(&place), 0);
 }
 

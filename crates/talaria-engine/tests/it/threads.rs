@@ -199,7 +199,7 @@ async fn a_thread_that_would_keep_more_power_than_asked_for_is_not_taken_up(code
     let more = Weight::MorePower;
     assert_eq!(settings, [(Setting::Sandbox, more), (Setting::Approval, more)], "{error}");
     assert!(error.to_string().contains("asked for read-only, in force is danger-full-access"), "{error}");
-    assert!(error.next_step().contains("config.toml"), "{}", error.next_step());
+    assert!(error.next_step().in_shell().contains("config.toml"), "{}", error.next_step().in_shell());
 
     let again = real.host.resume_thread(thread, &real.unconfined(ApprovalPolicy::Never)).await.unwrap();
     assert_eq!(&again.started.thread, thread, "it is still there for who asks for what it has");
@@ -451,7 +451,7 @@ async fn a_codex_that_refuses_the_greeting_is_ended_and_never_used(version: &str
     let Err(error) = Scripted::try_start(server, version).await else { panic!("it started") };
     assert!(matches!(error, HostError::Greeting(_)), "{error:?}");
     assert!(error.to_string().contains("not today"), "{error}");
-    assert!(error.next_step().contains("talaria doctor"));
+    assert!(error.next_step().in_shell().contains("talaria doctor"));
 }
 
 async fn a_codex_that_answers_nothing_is_silent(version: &str) {

@@ -57,7 +57,7 @@ async fn a_text_turn_streams_its_text_and_counts_its_tokens(codex: Codex) {
     assert_eq!(ended.text(), "Hello, wörld\n```\nx\n```");
     assert_eq!(ended.streamed_text(), ended.text());
     assert_eq!(ended.report.outcome, Outcome::Completed);
-    assert_eq!(ended.report.exit, 0);
+    assert_eq!(ended.report.exit_code(), 0);
     let usage = Usage { input: 900, cached: 500, output: 40, reasoning: 7, total: 940, ..Usage::default() };
     assert_eq!(ended.report.usage, usage);
     assert!(matches!(
@@ -162,7 +162,7 @@ async fn an_accepted_command_runs_and_the_model_sees_its_output(codex: Codex) {
     assert!(command.contains("echo made > note && cat note"), "{command}");
     assert_eq!(cwd.as_deref(), real.home.work().to_str());
     let ended = turn.end().await;
-    assert_eq!((ended.report.exit, ended.text(), ended.report.declined), (0, "It is there.", 0));
+    assert_eq!((ended.report.exit_code(), ended.text(), ended.report.declined), (0, "It is there.", 0));
     assert_eq!(fs::read_to_string(real.home.work().join("note")).unwrap(), "made\n");
     let [item] = &ended.commands()[..] else { panic!("{:#?}", ended.events) };
     let ItemBody::Command { status, exit_code, .. } = &item.body else { unreachable!() };
@@ -180,9 +180,9 @@ async fn a_command_accepted_for_the_session_is_not_asked_again(codex: Codex) {
     let mut turn = begin(real.session().await, "note");
     turn.answer(Decision::AcceptForSession, Who::User).await;
     let first = turn.end().await;
-    assert_eq!((first.report.exit, first.requests()), (0, 1));
+    assert_eq!((first.report.exit_code(), first.requests()), (0, 1));
     let second = begin(first.session, "note again").end().await;
-    assert_eq!((second.report.exit, second.requests()), (0, 0), "the same command is not asked again");
+    assert_eq!((second.report.exit_code(), second.requests()), (0, 0), "the same command is not asked again");
     assert_eq!(fs::read_to_string(real.home.work().join("note")).unwrap(), "again\nagain\n");
     real.close().await;
 }
@@ -195,7 +195,7 @@ async fn a_declined_command_does_not_run_and_the_turn_goes_on(codex: Codex) {
     turn.answer(Decision::Decline, Who::User).await;
     let ended = turn.end().await;
     assert_eq!(
-        (ended.report.exit, ended.text()),
+        (ended.report.exit_code(), ended.text()),
         (0, "Then not."),
         "declined by a person is an ordinary end"
     );
@@ -212,7 +212,7 @@ async fn cancelling_a_request_interrupts_the_turn(codex: Codex) {
     turn.answer(Decision::Cancel, Who::User).await;
     let ended = turn.end().await;
     assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::User });
-    assert_eq!(ended.report.exit, 4);
+    assert_eq!(ended.report.exit_code(), 4);
     assert!(!real.home.work().join("forbidden").exists());
     real.model.push(Reply::say("still here"));
     assert_eq!(begin(ended.session, "and now?").end().await.text(), "still here");
@@ -227,7 +227,7 @@ async fn a_request_that_nobody_answers_is_declined_and_the_exit_code_says_so(cod
     turn.answer(Decision::Decline, Who::Nobody).await;
     let ended = turn.end().await;
     assert_eq!(ended.report.outcome, Outcome::Completed);
-    assert_eq!((ended.report.declined, ended.report.exit), (1, 3));
+    assert_eq!((ended.report.declined, ended.report.exit_code()), (1, 3));
     real.close().await;
 }
 
@@ -248,7 +248,7 @@ async fn a_patch_is_shown_before_it_is_answered_and_then_made(codex: Codex) {
     assert!(!real.home.work().join("new.txt").exists(), "nothing is changed before the answer");
     turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;
     let ended = turn.end().await;
-    assert_eq!((ended.report.exit, ended.text()), (0, "Patched."));
+    assert_eq!((ended.report.exit_code(), ended.text()), (0, "Patched."));
     assert_eq!(fs::read_to_string(real.home.work().join("new.txt")).unwrap(), "fresh\n");
     assert_eq!(fs::read_to_string(real.home.work().join("old.txt")).unwrap(), "one\nthree\n");
     let is_done = |body: &ItemBody| matches!(body, ItemBody::Patch { status: Status::Completed, changes } if changes.len() == 2);
@@ -269,7 +269,7 @@ async fn a_declined_patch_changes_nothing_and_the_turn_goes_on(codex: Codex) {
     let mut turn = begin(real.session().await, "patch it");
     turn.answer(Decision::Decline, Who::User).await;
     let ended = turn.end().await;
-    assert_eq!((ended.report.exit, ended.text()), (0, "Then not."));
+    assert_eq!((ended.report.exit_code(), ended.text()), (0, "Then not."));
     let is_declined = |body: &ItemBody| matches!(body, ItemBody::Patch { status: Status::Declined, .. });
     assert!(ended.completed().iter().any(|item| is_declined(&item.body)), "{:#?}", ended.events);
     assert_eq!(fs::read_to_string(real.home.work().join("old.txt")).unwrap(), "one\ntwo\n");
@@ -286,7 +286,7 @@ async fn an_interrupt_ends_a_streaming_answer(codex: Codex) {
     turn.command(Command::Interrupt { by: Who::User }).await;
     let ended = turn.end().await;
     assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::User });
-    assert_eq!(ended.report.exit, 4);
+    assert_eq!(ended.report.exit_code(), 4);
     assert_eq!(ended.streamed_text(), "half an ");
     assert!(ended.events.iter().any(|event| matches!(event, Event::Interrupting { by: Who::User })));
     assert!(ended.events.iter().any(|event| matches!(event, Event::ItemAbandoned { .. })));
@@ -360,7 +360,7 @@ async fn steering_reaches_the_model_in_the_running_turn(codex: Codex) {
     assert_eq!(steered.await, started);
     gate.open();
     let ended = turn.end().await;
-    assert_eq!((ended.report.exit, ended.text()), (0, "The sea is deep."));
+    assert_eq!((ended.report.exit_code(), ended.text()), (0, "The sea is deep."));
     let requests = real.model.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[1].prompt(), "no, of the sea");
@@ -395,7 +395,12 @@ async fn faults_of_the_model_fail_the_turn_with_their_class_and_not_the_thread(c
         real.model.push(fault);
         let ended = begin(session, "go").end().await;
         assert_eq!(ended.report.outcome.word(), "failed", "{class}: {:#?}", ended.events);
-        assert_eq!((ended.report.code, ended.report.exit), (Some(class), exit), "{:?}", ended.report.message);
+        assert_eq!(
+            (ended.report.code, ended.report.exit_code()),
+            (Some(class), exit),
+            "{:?}",
+            ended.report.message
+        );
         let message = ended.report.message.unwrap_or_default();
         assert!(!message.is_empty(), "{class} says something");
         real.model.push(Reply::say(format!("well after {class}")));
@@ -411,7 +416,7 @@ async fn an_input_over_the_limit_is_refused_and_the_thread_goes_on(codex: Codex)
     let real = Real::start(&codex).await;
     let ended = begin(real.session().await, &"x".repeat(1_048_577)).end().await;
     assert_eq!(ended.report.code, Some(FailureCode::InputTooLarge), "{:?}", ended.report);
-    assert_eq!((ended.report.exit, real.model.requests().len()), (1, 0));
+    assert_eq!((ended.report.exit_code(), real.model.requests().len()), (1, 0));
     real.model.push(Reply::say("short is fine"));
     assert_eq!(begin(ended.session, "short").end().await.text(), "short is fine");
     real.close().await;
@@ -430,7 +435,7 @@ async fn a_killed_codex_loses_the_turn_with_the_signal_named(codex: Codex) {
     kill(&real.host);
     let ended = turn.end().await;
     assert!(matches!(ended.report.outcome, Outcome::Lost { .. }), "{:?}", ended.report);
-    assert_eq!(ended.report.exit, 7);
+    assert_eq!(ended.report.exit_code(), 7);
     let message = ended.report.message.unwrap();
     assert!(message.contains("SIGKILL"), "{message}");
     real.model.push(Reply::say("I am."));
@@ -467,7 +472,7 @@ async fn the_deadline_interrupts_the_turn(codex: Codex) {
     real.model.push(Reply::new().text("half").stall());
     let ended = begin_within(real.session().await, "talk", Duration::from_millis(300)).end().await;
     assert_eq!(ended.report.outcome, Outcome::Interrupted { by: Who::Deadline }, "{:#?}", ended.events);
-    assert_eq!(ended.report.exit, 5);
+    assert_eq!(ended.report.exit_code(), 5);
     // Nothing may be left over from a turn that was stopped before the model was asked.
     real.model.route(|request| (request.prompt() == "again").then(|| Reply::say("in time")));
     assert_eq!(begin(ended.session, "again").end().await.text(), "in time");

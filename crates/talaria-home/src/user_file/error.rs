@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use talaria_core::next_step::NextStep;
+
 /// Why a file was left as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum UserFileError {
@@ -78,8 +80,8 @@ pub enum UserFileError {
 
 impl UserFileError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        NextStep::from(match self {
             Self::Directory { .. } => "create the directory, or check its permissions",
             Self::Busy(_) => "wait until it is done, then run the command again",
             Self::Lock { .. } => "put the file on a file system that has locks",
@@ -94,6 +96,6 @@ impl UserFileError {
             Self::Write { .. } => {
                 "check the free space and the permissions of the directory; the file is as it was"
             }
-        }
+        })
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::config::BadYaml;
 use talaria_core::config::ConfigProblem;
+use talaria_core::next_step::NextStep;
 
 use talaria_home::home::HomeError;
 use talaria_home::user_file::UserFileError;
@@ -67,23 +68,24 @@ pub enum HermesError {
 
 impl HermesError {
     /// What to do next.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
             Self::Unset | Self::NoHome(_) | Self::Foreign(_) => {
                 "name it with --home; as a rule it is ~/.hermes, and profiles are in ~/.hermes/profiles/NAME"
             }
             Self::Itself(_) => "name Hermes's home with --home",
             Self::Yaml { .. } => "correct that line and run the command again; nothing was changed",
             Self::Own(..) => "correct that line, or move the file away; nothing was changed",
-            Self::File(error) => error.hint(),
-            Self::Home(error) => error.hint(),
+            Self::File(error) => return error.next_step(),
+            Self::Home(error) => return error.next_step(),
             Self::Busy => "wait until it is done, then run the command again",
             Self::Write { .. } => {
                 "make room or see to the permissions, then run the command again: it continues where it stopped"
             }
             Self::Record { .. } => "move the file away; what it was about can then not be taken back",
             Self::NothingToUndo => "see what there is: talaria config get, talaria sessions list",
-        }
+        };
+        text.into()
     }
 
     /// Returns whether the cause is what the user typed, or a file that the user wrote.

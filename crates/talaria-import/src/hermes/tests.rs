@@ -305,7 +305,7 @@ fn bad_homes_are_told_and_nothing_is_made() {
     let told = |home: &Path| {
         let read = HermesHome::resolve(Some(home), None, None).unwrap().read(&place.home);
         let error = read.unwrap_err();
-        assert!(!error.hint().is_empty());
+        assert!(!error.next_step().in_shell().is_empty());
         error.to_string().replace(place.dir.path().to_str().unwrap(), "…")
     };
     let mut lines = vec![told(Path::new("/nowhere/at/all")), told(&place.hermes().join("config.yaml"))];

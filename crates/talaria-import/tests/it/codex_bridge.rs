@@ -224,7 +224,7 @@ async fn what_is_no_database_of_the_bridge_is_refused_in_words() {
             DatabaseError::Foreign { .. } => "foreign",
             DatabaseError::Damaged { .. } => "damaged",
         };
-        assert!(!error.next_step().is_empty());
+        assert!(!error.next_step().in_shell().is_empty());
         let text = error.to_string().replace(place.path().to_str().unwrap(), "");
         writeln!(told, "{kind}: {text}").unwrap();
     }

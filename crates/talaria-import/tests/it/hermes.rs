@@ -297,7 +297,7 @@ async fn what_is_no_such_database_is_told_in_words_and_nothing_is_kept() {
         let error = import_page(&store, path, None, &run("run"), || SessionId::new("x")).await;
         let words = match error {
             Ok(page) => format!("{} new, newer {:?}", page.new, page.newer),
-            Err(ImportError::Database(error)) => format!("{error} ({})", error.next_step()),
+            Err(ImportError::Database(error)) => format!("{error} ({})", error.next_step().in_shell()),
             Err(error) => panic!("{error}"),
         };
         writeln!(told, "{name}: {}", words.replace(place.path().to_str().unwrap(), "…")).unwrap();

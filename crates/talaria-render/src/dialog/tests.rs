@@ -56,7 +56,7 @@ fn command() -> Ask {
     }
 }
 
-/// Feeds lines; gives the steps, and the answer as it is written down.
+/// Feeds lines; returns the steps, and the answer as it is written down.
 fn run(ask: Ask, lines: &[&str]) -> String {
     let mut dialog = Dialog::new(ask);
     let mut told = format!("{:?}", dialog.step());

@@ -16,7 +16,7 @@ pub struct CodeLine {
     pub at: usize,
     /// Does a block of code begin with it?
     pub is_first: bool,
-    /// The word behind the fence.
+    /// The word after the fence.
     pub language: String,
     /// How far it is indented.
     pub indent: usize,

@@ -10,7 +10,7 @@ use super::{LONGEST_PIECE, Markdown, Place};
 pub(super) const DRAFT_ROWS: usize = 8;
 
 impl Markdown {
-    /// What is not certain yet, laid out from where the output stands. Long drafts lose their middle.
+    /// What is not certain yet, laid out from where the output is. Long drafts lose their middle.
     pub fn draft(&self) -> StyledText {
         // A copy of the place on the row only: what is held back may be long, and a draft is made at every flush.
         let mut flow = self.flow.clone();

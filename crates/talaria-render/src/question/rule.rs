@@ -21,7 +21,7 @@ pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> 
     })
 }
 
-/// The words of a command line; none where a quotation is left open. What a shell would expand is left as it stands.
+/// The words of a command line; none where a quotation is left open. What a shell would expand is left as it is.
 fn read(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut rest = command.chars();

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use talaria_core::api::Problem;
+use talaria_core::next_step::NextStep;
 
 use crate::client::launch::LaunchError;
 
@@ -47,18 +48,16 @@ pub enum ClientError {
 
 impl ClientError {
     /// What to do next, if there is something.
-    pub fn next_step(&self) -> Option<String> {
+    pub fn next_step(&self) -> Option<NextStep> {
         match self {
-            Self::Problem(problem) => problem.hint.clone(),
-            Self::NotRunning => Some("start one with: talaria serve".to_owned()),
-            Self::Stopped => {
-                Some("it was ended with `talaria stop`; run the command again to start it".to_owned())
-            }
-            Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".to_owned()),
-            Self::Broken(_) => Some("try again in a moment; `talaria doctor` looks at the engine".to_owned()),
+            Self::Problem(problem) => problem.advice(),
+            Self::NotRunning => Some(NextStep::StartEngine),
+            Self::Stopped => Some(NextStep::RestartEngine),
+            Self::Refused { .. } => Some("set TALARIA_HOME to a directory of your own".into()),
+            Self::Broken(_) => Some(NextStep::CheckEngine),
             Self::Version { .. } => Some(
                 "use the newer talaria, or end the engine with the talaria that started it: talaria stop"
-                    .to_owned(),
+                    .into(),
             ),
             Self::Launch(error) => error.next_step(),
         }

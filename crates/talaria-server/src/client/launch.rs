@@ -123,20 +123,20 @@ impl Launcher {
 
     async fn find_or_start(&self) -> Result<Client, LaunchError> {
         let socket = socket_path(&self.home);
-        if let Some(engine) = found(Client::knock(&socket).await)? {
+        if let Some(engine) = usable_engine(Client::knock(&socket).await)? {
             return Ok(engine);
         }
         let until = Instant::now() + START;
         let log = Log::open(&self.home)?;
         let mut started = self.start(&log)?;
         loop {
-            if let Some(engine) = found(Client::knock(&socket).await)? {
+            if let Some(engine) = usable_engine(Client::knock(&socket).await)? {
                 return Ok(engine);
             }
-            if let Some(status) = started.ended() {
+            if let Some(status) = started.exit_status() {
                 if status.code() != Some(i32::from(HELD)) {
                     // Someone else may have been faster.
-                    let other = found(Client::knock(&socket).await)?;
+                    let other = usable_engine(Client::knock(&socket).await)?;
                     let ended = || LaunchError::Ended { status, log: log.path(), end: log.end() };
                     return other.ok_or_else(ended);
                 }
@@ -187,7 +187,7 @@ impl Launcher {
 }
 
 /// Distinguishes an engine that is not there, or is just ending, from one that cannot be used.
-fn found(knocked: Result<Client, ClientError>) -> Result<Option<Client>, LaunchError> {
+fn usable_engine(knocked: Result<Client, ClientError>) -> Result<Option<Client>, LaunchError> {
     match knocked {
         Ok(engine) => Ok(Some(engine)),
         Err(error) if error.is_passing() => Ok(None),

@@ -6,7 +6,7 @@ use talaria_core::api::{
     AnswerRequest, Interrupt, NewTask, NewTurn, Notify, Numbered, Problem, ProblemCode, Say, TaskInfo,
     TaskQuery, When,
 };
-use talaria_core::bridge::{BridgeCall, Reply, Response, Start, step};
+use talaria_core::bridge::{BridgeCall, BridgeReply, Response, Start, step};
 use talaria_core::input::InputPart;
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
@@ -35,19 +35,19 @@ pub(super) struct Caller<'a> {
 }
 
 /// A reply, or the reply that says why not.
-type Done = Result<Reply, Reply>;
+type Done = Result<BridgeReply, BridgeReply>;
 
 impl Caller<'_> {
     /// Does what is asked.
     pub(super) async fn run(mut self, call: BridgeCall) -> Done {
         match call {
             BridgeCall::Start(start) => self.start(*start).await,
-            BridgeCall::Status { task } => Ok(Reply::status(&self.task(&task).await?)),
+            BridgeCall::Status { task } => Ok(BridgeReply::status(&self.task(&task).await?)),
             BridgeCall::List { limit } => {
                 let query = TaskQuery { limit, ..TaskQuery::default() };
-                Ok(Reply::list(&self.engine.tasks(&query).await.map_err(failure)?))
+                Ok(BridgeReply::list(&self.engine.tasks(&query).await.map_err(failure)?))
             }
-            BridgeCall::Result { task } => Ok(Reply::result(&self.task(&task).await?)),
+            BridgeCall::Result { task } => Ok(BridgeReply::result(&self.task(&task).await?)),
             BridgeCall::Events { task, after, limit } => self.events(&task, after, limit).await,
             BridgeCall::Wait { task, timeout } => {
                 settle(&self.engine, &task, timeout, self.told, &mut self.progress, &self.stops).await
@@ -58,7 +58,7 @@ impl Caller<'_> {
             BridgeCall::Respond { task, request, response } => self.respond(task, &request, response).await,
             BridgeCall::NotifyCompleted { limit, dry_run } => {
                 let notices = self.engine.notify(Notify { limit, dry_run }).await.map_err(failure)?;
-                Ok(Reply::notified(&notices, dry_run))
+                Ok(BridgeReply::notified(&notices, dry_run))
             }
         }
     }
@@ -73,7 +73,7 @@ impl Caller<'_> {
         }
     }
 
-    async fn task(&self, id: &str) -> Result<TaskInfo, Reply> {
+    async fn task(&self, id: &str) -> Result<TaskInfo, BridgeReply> {
         self.engine.task(id).await.map_err(failure)
     }
 
@@ -95,15 +95,15 @@ impl Caller<'_> {
         };
         let started = self.engine.start_task(&new).await.map_err(failure)?;
         match self.engine.task(&started.id).await {
-            Ok(task) => Ok(Reply::started(&task)),
+            Ok(task) => Ok(BridgeReply::started(&task)),
             // It was started all the same, and must not be started again.
-            Err(_) => Ok(Reply::only_started(&started)),
+            Err(_) => Ok(BridgeReply::only_started(&started)),
         }
     }
 
     async fn send(&self, id: &str, prompt: String, deadline: Option<Duration>) -> Done {
         let sent = self.engine.send(id, &self.turn(prompt, deadline)).await.map_err(failure)?;
-        Ok(Reply::sent(sent, &self.task(id).await?))
+        Ok(BridgeReply::sent(sent, &self.task(id).await?))
     }
 
     async fn steer(&self, id: &str, text: String) -> Done {
@@ -117,7 +117,7 @@ impl Caller<'_> {
         } else {
             "the running turn cannot use it; it is queued for the next turn"
         };
-        Ok(Reply::done(what, &self.task(id).await?))
+        Ok(BridgeReply::done(what, &self.task(id).await?))
     }
 
     async fn interrupt(&mut self, id: &str) -> Done {
@@ -130,7 +130,7 @@ impl Caller<'_> {
         // Open requests do not end the wait: they end with the turn.
         nothing_new.tell(task.requests.iter().map(|request| request.id.to_string()));
         settle(&self.engine, id, STOPPING, &nothing_new, &mut self.progress, &self.stops).await?;
-        Ok(Reply::done("it was asked to stop", &self.task(id).await?))
+        Ok(BridgeReply::done("it was asked to stop", &self.task(id).await?))
     }
 
     async fn respond(&self, task: Option<String>, id: &str, response: Response) -> Done {
@@ -142,15 +142,15 @@ impl Caller<'_> {
         if task.as_ref().is_some_and(|task| !is_of(task)) {
             let message = format!("{} is no request of that task", request.id);
             let problem = Problem::new(ProblemCode::Unknown, message);
-            return Err(Reply::problem(
+            return Err(BridgeReply::problem(
                 &problem.try_this("take request_id and task_id from pending_requests"),
             ));
         }
-        let answer = response.to(request.ask.as_ref()).map_err(|mistake| Reply::mistake(&mistake))?;
+        let answer = response.to(request.ask.as_ref()).map_err(|mistake| BridgeReply::mistake(&mistake))?;
         let sent = AnswerRequest { answer: answer.revealed(), by: Who::Model, digest: None };
         let answered = self.engine.answer(request.id.as_str(), &sent).await.map_err(failure)?;
         let task = self.engine.task(request.session.as_str()).await.ok();
-        Ok(Reply::answered(&answered, task.as_ref()))
+        Ok(BridgeReply::answered(&answered, task.as_ref()))
     }
 
     async fn events(&self, id: &str, after: i64, limit: usize) -> Done {
@@ -164,22 +164,22 @@ impl Caller<'_> {
                     found.push(event);
                 }
                 if found.len() == limit {
-                    return Ok(Reply::events(id, &found, Some(last)));
+                    return Ok(BridgeReply::events(id, &found, Some(last)));
                 }
             }
             if is_last {
-                return Ok(Reply::events(id, &found, None));
+                return Ok(BridgeReply::events(id, &found, None));
             }
         }
-        Ok(Reply::events(id, &found, Some(last)))
+        Ok(BridgeReply::events(id, &found, Some(last)))
     }
 }
 
-fn over(task: &TaskInfo, what: &str, hint: &str) -> Reply {
+fn over(task: &TaskInfo, what: &str, hint: &str) -> BridgeReply {
     let message = format!("{} is {}: {what}", task.id, task.status.word());
-    Reply::problem(&Problem::new(ProblemCode::Conflict, message).try_this(hint))
+    BridgeReply::problem(&Problem::new(ProblemCode::Conflict, message).try_this(hint))
 }
 
-fn failure(error: ClientError) -> Reply {
+fn failure(error: ClientError) -> BridgeReply {
     refused(&error)
 }

@@ -13,8 +13,8 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use talaria_core::api::{ProblemCode, TaskQuery};
 use talaria_core::bridge::{
-    BridgeCall, DESCRIPTION, INSTRUCTIONS, Reply, TOOL, TRANSCRIPT_TEMPLATE, input_schema, transcript_of,
-    transcript_uri,
+    BridgeCall, BridgeReply, DESCRIPTION, INSTRUCTIONS, TOOL, TRANSCRIPT_TEMPLATE, input_schema,
+    transcript_of, transcript_uri,
 };
 use talaria_guard::plain;
 use tokio_util::sync::CancellationToken;
@@ -47,10 +47,14 @@ impl Bridge {
         self.door.engine(client.as_ref().map(|client| client.name.as_str())).await
     }
 
-    async fn call(&self, request: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Reply {
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> BridgeReply {
         let (call, ignored) = match BridgeCall::read(&request.arguments.unwrap_or_default()) {
             Ok(read) => read,
-            Err(mistake) => return Reply::mistake(&mistake),
+            Err(mistake) => return BridgeReply::mistake(&mistake),
         };
         let engine = match self.engine(context).await {
             Ok(engine) => engine,
@@ -164,18 +168,20 @@ impl ServerHandler for Bridge {
 }
 
 /// What a model gets when the engine did not do what it was asked.
-pub(super) fn refused(error: &ClientError) -> Reply {
+pub(super) fn refused(error: &ClientError) -> BridgeReply {
     match error {
-        ClientError::Problem(problem) => Reply::problem(problem),
-        ClientError::Broken(_) => Reply::failed(
+        ClientError::Problem(problem) => BridgeReply::problem(problem),
+        ClientError::Broken(_) => BridgeReply::failed(
             &error.to_string(),
             Some("it is not known whether this was done: look with `list` before you do it again"),
         ),
-        error => Reply::failed(&error.to_string(), error.next_step().as_deref()),
+        error => {
+            BridgeReply::failed(&error.to_string(), error.next_step().map(|step| step.in_shell()).as_deref())
+        }
     }
 }
 
 fn internal(error: &ClientError) -> ErrorData {
-    let hint = error.next_step().map(|step| format!("; {step}")).unwrap_or_default();
+    let hint = error.next_step().map(|step| format!("; {}", step.in_shell())).unwrap_or_default();
     ErrorData::internal_error(plain::sanitize(&format!("{error}{hint}")).into_owned(), None)
 }

@@ -10,7 +10,7 @@ use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::Peer;
 use talaria_core::api::TaskInfo;
-use talaria_core::bridge::{Reply, Waited, step};
+use talaria_core::bridge::{BridgeReply, Waited, step};
 use talaria_core::event::Event;
 use talaria_guard::plain;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
@@ -75,7 +75,7 @@ pub(super) async fn settle(
     told: &Told,
     progress: &mut Progress,
     stops: &[CancellationToken; 2],
-) -> Result<Reply, Reply> {
+) -> Result<BridgeReply, BridgeReply> {
     let told_why = |error: ClientError| refused(&error);
     let until = Instant::now() + timeout;
     let mut task = engine.task(id).await.map_err(told_why)?;
@@ -94,7 +94,7 @@ pub(super) async fn settle(
                 report_rest(events, progress).await;
             }
             told.tell(task.requests.iter().map(|request| request.id.to_string()));
-            return Ok(Reply::waited(why, &task));
+            return Ok(BridgeReply::waited(why, &task));
         }
         // What happened since the task was looked at comes first.
         let events = match &mut follow {
@@ -132,7 +132,7 @@ pub(super) async fn settle(
         task = engine.task(id).await.map_err(told_why)?;
         if !changed {
             let why = if task.status.is_terminal() { Waited::Ended } else { Waited::TimeOver };
-            return Ok(Reply::waited(why, &task));
+            return Ok(BridgeReply::waited(why, &task));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What one peer does or leaves undone does not hold up the engine or anybody else.
+//! What one peer does or leaves undone does not hold up the engine or anyone else.
 
 use talaria_core::api::ProblemCode;
 use talaria_server::client::ClientError;

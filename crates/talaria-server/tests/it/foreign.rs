@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Foreign {
     pub(crate) home: TempDir,
     pub(crate) socket: PathBuf,
-    /// How often somebody came.
+    /// How often a client came.
     visits: Arc<AtomicUsize>,
     _task: JoinHandle<()>,
 }
@@ -26,7 +26,7 @@ impl Foreign {
         Self::dying(version, api, |_| false)
     }
 
-    /// One that dies while somebody asks, at the visits that are named (from 1).
+    /// One that dies while a client asks, at the visits that are named (from 1).
     fn dying(version: &str, api: u32, dies_at: impl Fn(usize) -> bool + Send + 'static) -> Self {
         Self::answering(
             version,
@@ -87,7 +87,7 @@ async fn tell(mut stream: UnixStream, answer: &str) {
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
             Ok(byte) => head.push(byte),
-            // It only looked whether somebody is there.
+            // It only looked whether an engine is there.
             Err(_) => return,
         }
     }

@@ -1,4 +1,4 @@
-//! Whatever is written to the socket, the engine goes on.
+//! Whatever is written to the socket, the engine continues.
 
 use proptest::prelude::*;
 use talaria_core::api::ProblemCode;

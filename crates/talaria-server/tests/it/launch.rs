@@ -207,7 +207,7 @@ async fn an_engine_that_does_not_come_up_is_quoted() {
     let LaunchError::Ended { status, .. } = &error else { panic!("{error:?}") };
     assert_eq!(status.code(), Some(3));
     assert!(error.to_string().ends_with("\n  error: the database is not one"), "{error}");
-    assert!(error.next_step().unwrap().contains("engine.log"));
+    assert!(error.next_step().unwrap().in_shell().contains("engine.log"));
 }
 
 #[tokio::test]
@@ -223,7 +223,10 @@ async fn a_newer_engine_of_another_api_is_left_alone() {
     let engine = Foreign::start("9.0.0", 2);
     let error = launcher(engine.home.path(), "0.1.0", 5).ensure().await.unwrap_err();
     assert!(matches!(error, LaunchError::OtherApi { api: 2, own: 1, .. }), "{error}");
-    assert_eq!(error.next_step().unwrap(), "use Talaria 9.0.0, or end that engine with it: talaria stop");
+    assert_eq!(
+        error.next_step().unwrap().in_shell(),
+        "use Talaria 9.0.0, or end that engine with it: talaria stop"
+    );
     Client::connect(&engine.socket).await.unwrap_err();
     assert!(engine.socket.exists());
 }

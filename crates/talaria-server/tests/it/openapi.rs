@@ -22,7 +22,7 @@ use talaria_server::route::{self, Route, Verb};
 mod statuses;
 mod values;
 
-/// What a route takes and gives.
+/// What a route takes and returns.
 #[derive(Default)]
 struct Shape {
     query: Vec<Value>,

@@ -1,4 +1,4 @@
-//! An event stream is taken up from any number, while events are being published and across restarts of the engine:
+//! An event stream is resumed from any number, while events are being published and across restarts of the engine:
 //! no gap, no repeat.
 
 use proptest::prelude::*;
@@ -76,7 +76,7 @@ async fn a_stream_goes_on_when_the_engine_was_restarted_meanwhile() {
         until(&mut other, is_told).await;
         scene.stop().await;
         scene.start_again().await;
-        // The turn goes on: it was asked how it stands, and what was missed is told.
+        // The turn continues: it was asked its state, and what was missed is reported.
         until(&mut other, |event| matches!(event, Event::Gap(_))).await;
         eventually("the turn runs", async || {
             let status = scene.client().await.status().await.unwrap();

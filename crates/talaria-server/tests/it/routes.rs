@@ -201,7 +201,7 @@ async fn a_conversation_is_shortened_when_nothing_runs_and_offers_start_none() {
     let second = client.compact(id, &compact).await.unwrap();
     assert_eq!((second.id.as_str(), second.turn), (id, 2));
     let mut follow = client.follow(id, second.after).await.unwrap();
-    until(&mut follow, |event| matches!(event, Event::Outcome(report) if report.exit == 0)).await;
+    until(&mut follow, |event| matches!(event, Event::Outcome(report) if report.exit_code() == 0)).await;
     assert_eq!(client.session(id).await.unwrap().turns[1].prompt, "/compact");
     assert_eq!(scene.received("thread/compact/start").len(), 1);
     let model = client.on_behalf_of("model:m".parse().unwrap());

@@ -41,9 +41,9 @@ pub(crate) struct Scene {
 /// What the Codex of a scene does: its turns run until they are interrupted.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Talk {
-    /// How much it tells at once when a turn begins.
+    /// How much it reports at once when a turn begins.
     pub(crate) first: u64,
-    /// How much it tells for everything that is said to a running turn.
+    /// How much it reports for everything that is said to a running turn.
     pub(crate) more: u64,
 }
 
@@ -92,7 +92,7 @@ impl Scene {
         (&mut self.server).await.unwrap();
     }
 
-    /// Brings up an engine that goes on where the last one stopped.
+    /// Brings up an engine that continues where the last one stopped.
     pub(crate) async fn start_again(&mut self) {
         let engine = open(self.home.path()).await;
         self.server = serve(&self.socket, &engine, &self.notices);
@@ -143,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// Starts a conversation, and waits until its turn runs. Gives the number of the event that says so.
+    /// Starts a conversation, and waits until its turn runs. Returns the number of the event that says so.
     pub(crate) async fn started(&self, client: &Client, text: &str) -> (SessionStarted, i64) {
         let started = client.start_session(&self.new_session(Kind::Exec, text)).await.unwrap();
         let seq = running(client, &started.id, started.after).await;
@@ -162,7 +162,7 @@ impl Scene {
         self.codex = asking_codex().install(&folder);
     }
 
-    /// What Codex was told by this method, in order.
+    /// What Codex received by this method, in order.
     pub(crate) fn received(&self, method: &str) -> Vec<Value> {
         self.codex.received().into_iter().filter(|message| message["method"] == method).collect()
     }
@@ -283,13 +283,13 @@ pub(crate) fn say(text: &str) -> Say {
     Say { text: text.to_owned(), images: Vec::new(), when: When::Now }
 }
 
-/// Waits until a turn runs. Gives the number of the event that says so.
+/// Waits until a turn runs. Returns the number of the event that says so.
 pub(crate) async fn running(client: &Client, session: &SessionId, after: i64) -> i64 {
     let mut follow = client.follow(session.as_str(), after).await.unwrap();
     until(&mut follow, |event| matches!(event, Event::TurnStarted { .. })).await
 }
 
-/// Waits until a turn asks something. Gives the ticket.
+/// Waits until a turn asks something. Returns the ticket.
 pub(crate) async fn asked(client: &Client, session: &SessionId, after: i64) -> TicketId {
     let mut follow = client.follow(session.as_str(), after).await.unwrap();
     loop {
@@ -299,7 +299,7 @@ pub(crate) async fn asked(client: &Client, session: &SessionId, after: i64) -> T
     }
 }
 
-/// Waits for an event, and gives its number.
+/// Waits for an event, and returns its number.
 pub(crate) async fn until(follow: &mut Follow, is_it: impl Fn(&Event) -> bool) -> i64 {
     loop {
         let (seq, event) = next(follow).await;

@@ -57,7 +57,7 @@ async fn what_is_no_socket_is_left_alone() {
     fs::write(&socket, "mine").unwrap();
     let error = bind(&socket).unwrap_err();
     assert_eq!(error.to_string(), format!("{} is in the way: it is not a socket", socket.display()));
-    assert_eq!(error.next_step(), "move it away");
+    assert_eq!(error.next_step().in_shell(), "move it away");
     assert_eq!(fs::read_to_string(&socket).unwrap(), "mine");
     let below = socket.join("engine.sock");
     assert!(matches!(bind(&below), Err(BindError::NotADirectory(path)) if path == socket));
@@ -94,7 +94,7 @@ async fn where_nobody_listens_nobody_is_found() {
     assert!(matches!(Client::connect(&socket).await, Err(ClientError::NotRunning)));
 }
 
-/// Waits until nobody listens. What another test starts just now may have the listener until it is another program.
+/// Waits until nothing listens. What another test starts just now may have the listener until it is another program.
 async fn left_over(socket: &Path) {
     eventually("nobody listens", async || UnixStream::connect(socket).await.err()).await;
 }

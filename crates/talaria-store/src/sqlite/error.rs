@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_own_words_and_a_hint_that_fits() {
-        let told = |error: StoreError| format!("{error}\n  {}\n", error.next_step());
+        let told = |error: StoreError| format!("{error}\n  {}\n", error.next_step().in_shell());
         let code = |code| told(of_code(Some(code), "why".to_owned()));
         let codes = [
             sqlite::SQLITE_FULL,

@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 async fn refused(path: &Path, now: i64) -> StoreOpenError {
     let error = Store::open(path, now, &OpenOptions::default()).await.unwrap_err();
-    assert!(!error.next_step().is_empty());
+    assert!(!error.next_step().in_shell().is_empty());
     error
 }
 

@@ -70,7 +70,7 @@ fn pass_on(mut output: impl Read, lines: &mpsc::Sender<String>) {
     let (mut buffer, mut line) = (vec![0; 64 * 1024], Vec::new());
     while let Ok(length @ 1..) = output.read(&mut buffer) {
         let mut stdout = io::stdout().lock();
-        // Where the output goes is closed: the tests go on, and their result is the exit code.
+        // Where the output goes is closed: the tests continue, and their result is the exit code.
         let _ = stdout.write_all(&buffer[..length]).and_then(|()| stdout.flush());
         let mut rest = BufReader::new(&buffer[..length]);
         while rest.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) && line.ends_with(b"\n") {

@@ -8,7 +8,6 @@
 //! listed: only developers read what it says.
 //!
 //! `BANNED` has phrases of the dialect that an earlier version was written in. They fail in every message and in the help.
-//! `messages/remaining.txt` counts those that library crates still have; `UPDATE_EXPECT=1` lowers a count, never raises it.
 //!
 //! Who may write to standard output and standard error is checked as well (`messages/printing.rs`).
 
@@ -156,36 +155,17 @@ fn every_message_is_listed_for_review() {
     }
 }
 
-/// Counts of banned phrases that crates still have.
-fn remaining(path: &Path) -> BTreeMap<String, usize> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let lines = text.lines().filter_map(|line| line.rsplit_once(' '));
-    lines.map(|(name, count)| (name.to_owned(), count.parse().unwrap())).collect()
-}
-
 #[test]
 fn no_message_has_a_banned_phrase() {
     let phrases = phrases();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/messages/remaining.txt");
-    let allowed = remaining(&path);
-    let mut now = String::new();
     let mut wrong = Vec::new();
     for (name, files) in &*CANDIDATES {
-        let mut found = Vec::new();
         for FileTexts { file, texts } in files {
             let here = texts.iter().flat_map(|text| banned(text, &phrases));
-            found.extend(here.map(|line| format!("{name}/src/{file}: {line}")));
-        }
-        let limit = allowed.get(name).copied().unwrap_or_default();
-        if !found.is_empty() {
-            writeln!(now, "{name} {}", found.len().min(limit)).unwrap();
-        }
-        if found.len() > limit {
-            wrong.push(format!("{} (allowed: {limit})", found.join("\n")));
+            wrong.extend(here.map(|line| format!("{name}/src/{file}: {line}")));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
-    expect_file![path].assert_eq(&now);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn no_path_of_a_machine_is_in_a_frame() {
         for (at, _) in frame.text.match_indices("\"/") {
             let path = &frame.text[at + 1..];
             let path = &path[..path.find('"').unwrap_or(path.len())];
-            // A slash with a single word is a command or a pattern, and tells nothing.
+            // A slash with a single word is a command or a pattern, and reports nothing.
             let is_known = known.iter().any(|known| path.starts_with(known)) || !path[1..].contains('/');
             assert!(is_known, "{} {} line {}: {path}", frame.version, frame.scenario, frame.line);
         }

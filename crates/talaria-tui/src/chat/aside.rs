@@ -28,7 +28,7 @@ impl Aside {
     }
 
     /// Its answer was not taken: it is asked from the beginning.
-    pub(super) fn refused(&mut self, ticket: &TicketId) {
+    pub(super) fn forget_refused(&mut self, ticket: &TicketId) {
         self.0.retain(|panel| panel.ticket() != ticket);
     }
 

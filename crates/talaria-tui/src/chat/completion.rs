@@ -48,7 +48,7 @@ impl Known {
             What::File => self.of(CompletionSource::Files),
             What::Argument(sources) => sources.iter().flat_map(|source| self.of(*source)).collect(),
         };
-        // Nobody knows ids by heart: they are also found by what they are about.
+        // No one knows ids by heart: they are also found by what they are about.
         let are_ids = context.wants_names() || context.wants(CompletionSource::Requests);
         let about = |one: &CompletionChoice| rank(&context.letters, &one.about).filter(|_| are_ids);
         let fits =

@@ -139,7 +139,7 @@ impl Composer {
     }
 
     /// Answers `Reaction::WantImage`: the absolute path if what was asked for is an image file. It takes the place of
-    /// what was pasted if that still stands there. Where several were pasted, the next is asked for.
+    /// what was pasted if it is still there. Where several were pasted, the next is asked for.
     pub fn image(&mut self, asked: &str, path: Option<&str>) -> Reaction {
         let Some(at) = self.asked.iter().position(|(one, _)| one == asked) else { return Reaction::Nothing };
         let (_, pasted) = self.asked.remove(at);
@@ -181,7 +181,7 @@ impl Composer {
         self.buffer.is_empty()
     }
 
-    /// Is something written, and the cursor behind all of it?
+    /// Is something written, and the cursor after all of it?
     pub fn is_at_end(&self) -> bool {
         !self.is_empty() && self.buffer.cursor() == self.buffer.text().len()
     }

@@ -73,7 +73,7 @@ pub enum Code {
 /// What a person says: text with images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptDraft {
-    /// The text, whole, pastes included, with a marker where each image stands.
+    /// The text, whole, pastes included, with a marker where each image is.
     pub text: String,
     /// Image files, absolute, in the order of their markers.
     pub images: Vec<String>,
@@ -134,7 +134,7 @@ pub enum News {
     },
     /// Something happened.
     Event(Box<Numbered>),
-    /// All events that were there when the conversation was opened have been told.
+    /// All events that were there when the conversation was opened have been reported.
     CaughtUp,
     /// Older events.
     Older {
@@ -145,7 +145,7 @@ pub enum News {
         /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
         events: Option<Vec<Numbered>>,
     },
-    /// The conversation can no longer be followed, in words: nobody knows here whether its turn runs.
+    /// The conversation can no longer be followed, in words: it is not known here whether its turn runs.
     Lost(String),
     /// The engine is away, and is called again.
     Away,
@@ -221,7 +221,7 @@ pub enum News {
         /// What to do.
         remedy: String,
     },
-    /// What the person chose for the turns to come; what is in force is told by an event.
+    /// What the person chose for the turns to come; what is in force is reported by an event.
     Chosen {
         /// The model, if one was chosen.
         model: Option<String>,
@@ -234,7 +234,7 @@ pub enum News {
     Pick {
         /// What is chosen.
         title: String,
-        /// The rows, each with the command that it stands for.
+        /// The rows, each with the command that it represents.
         rows: Vec<(String, SlashCommand)>,
     },
 }

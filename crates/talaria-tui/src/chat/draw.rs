@@ -14,7 +14,7 @@ pub fn draw(frame: &ChatFrame, theme: Theme, buffer: &mut Buffer) {
         let mut x = area.left();
         for span in &line.spans {
             let room = usize::from(area.right().saturating_sub(x));
-            (x, _) = buffer.set_stringn(x, y, &span.text, room, theme::drawn(theme, span.style));
+            (x, _) = buffer.set_stringn(x, y, &span.text, room, theme::terminal_style(theme, span.style));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One picture of the screen: rows of text and where the cursor stands. No colour is decided here.
+//! One picture of the screen: rows of text and where the cursor is. No colour is decided here.
 //!
 //! Whatever the parts give, a frame has exactly the rows of the window, and none is wider than it.
 
@@ -12,7 +12,7 @@ use talaria_render::{StyledLine, StyledSpan};
 pub struct ChatFrame {
     /// The rows, from top to bottom.
     pub lines: Vec<StyledLine>,
-    /// Where the cursor stands, as column and row; without it the cursor is not shown.
+    /// Where the cursor is, as column and row; without it the cursor is not shown.
     pub cursor: Option<(u16, u16)>,
 }
 

@@ -14,7 +14,7 @@ use super::Chat;
 use super::commands::CompletionSource;
 use super::completion::CompletionChoice;
 use super::contract::{ChatEffect, News, PromptDraft};
-use super::ended::ended;
+use super::ended::task_end_text;
 use super::known::{Engine, Missing};
 use super::panel::Panel;
 use super::transcript::Tone;
@@ -35,7 +35,7 @@ impl Chat {
                 self.sight = Sight::Kept;
                 self.started(now, turn);
             }
-            News::Event(numbered) => self.happened(now, &numbered),
+            News::Event(numbered) => self.take_event(now, &numbered),
             News::CaughtUp => self.caught_up(),
             News::Older { session, before, events } if self.session.as_ref() == Some(&session) => {
                 match events {
@@ -62,7 +62,7 @@ impl Chat {
             News::Stopped => {
                 self.known.engine = Engine::Stopped;
                 let is_open = self.lose_turn();
-                // Nobody knows of any: those of turns that went down with it are closed.
+                // No one knows of any: those of turns that went down with it are closed.
                 self.known.tasks = TaskCounts::default();
                 self.known.background = 0;
                 self.requests.waiting(Vec::new());
@@ -93,8 +93,8 @@ impl Chat {
                 self.react(now, reaction);
             }
             News::Reply(text) => self.note(Tone::Info, text),
-            News::Answered { ticket } => self.answered(&ticket),
-            News::Refused { what, prompt, ticket } => self.refused(&what, prompt, ticket),
+            News::Answered { ticket } => self.confirm_answer(&ticket),
+            News::Refused { what, prompt, ticket } => self.show_refusal(&what, prompt, ticket),
             News::ShellOutput(text) => {
                 if let Some(shell) = &mut self.shell {
                     shell.print(&text);
@@ -106,7 +106,7 @@ impl Chat {
                 }
             }
             News::Offers(offers) => {
-                self.known.offered(offers);
+                self.known.take_offers(offers);
                 self.know_models();
             }
             News::Missing { what, remedy } => self.known.lacks(Missing { what, remedy }),
@@ -172,7 +172,7 @@ impl Chat {
         }
     }
 
-    fn happened(&mut self, now: Duration, numbered: &Numbered) {
+    fn take_event(&mut self, now: Duration, numbered: &Numbered) {
         if self.session.as_ref().is_some_and(|session| *session != numbered.session) {
             return;
         }
@@ -185,7 +185,7 @@ impl Chat {
             self.known.settle_asked(&numbered.event);
             self.known.has_worked(&numbered.event);
         }
-        // What is told of the past, or of an older turn, says nothing about what was asked for and said here since.
+        // What is reported of the past, or of an older turn, says nothing about what was asked for and said here since.
         let is_news = self.is_caught_up && !self.turn.is_after(numbered);
         let mut back = Vec::new();
         if is_news {
@@ -243,7 +243,7 @@ impl Chat {
     }
 
     /// A turn that ended before Codex had begun it has done nothing with what was said: it goes back to the input line.
-    /// Where nobody knows whether it was begun, it does not, since it would be done twice.
+    /// If it is not known whether it was begun, it is not repeated: it could run twice.
     fn take_back_unsent(&mut self, event: &Event) {
         match event {
             Event::TurnStarted { .. } => self.sent = None,
@@ -283,20 +283,20 @@ impl Chat {
         self.composer.know(CompletionSource::Efforts, efforts.unwrap_or_default());
     }
 
-    /// A task has ended. That of the one on the screen is told by its events.
+    /// A task has ended. That of the one on the screen is reported by its events.
     fn task_ended(&mut self, task: &TaskLine) {
         if self.session.as_ref() == Some(&task.session) {
             return;
         }
         let is_well = matches!(task.status, TaskStatus::Completed | TaskStatus::Cancelled);
-        self.note(if is_well { Tone::Info } else { Tone::Warn }, ended(task));
+        self.note(if is_well { Tone::Info } else { Tone::Warn }, task_end_text(task));
     }
 
     /// A request from another conversation has no events here: what is no longer listed is over.
     fn close_if_gone(&mut self) {
         let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
         let is_gone = shown.is_some_and(|ticket| !self.requests.is_open(&ticket));
-        // Whether an answer from here counted is told by what came of it.
+        // Whether an answer from here counted is reported by what came of it.
         let gone = self.lose_panel(|panel| is_gone && panel.is_from_elsewhere() && !panel.is_sent());
         if gone.is_some() {
             self.note(Tone::Info, "the request was answered elsewhere, or is no longer open");
@@ -315,7 +315,7 @@ impl Chat {
     }
 
     /// The engine has taken an answer. Where the request belongs to another conversation, no event will say so.
-    fn answered(&mut self, ticket: &TicketId) {
+    fn confirm_answer(&mut self, ticket: &TicketId) {
         self.panel.take_if(|panel| panel.ticket() == ticket && panel.is_from_elsewhere());
         if let Some(at) = self.given.iter().position(|(given, _)| given == ticket) {
             let (_, words) = self.given.remove(at);
@@ -325,13 +325,13 @@ impl Chat {
     }
 
     /// Something could not be done: nothing that was typed is lost.
-    fn refused(&mut self, what: &str, prompt: Option<PromptDraft>, ticket: Option<TicketId>) {
+    fn show_refusal(&mut self, what: &str, prompt: Option<PromptDraft>, ticket: Option<TicketId>) {
         // It may have been the request to stop: the person can repeat it.
         let is_about_command = prompt.is_none() && ticket.is_none();
         if let Some(prompt) = prompt {
             // Input for a turn that ran before may be refused when the next one was asked for.
             let has_no_turn = self.sent.take_if(|sent| *sent == prompt).is_some();
-            self.pending.refused(&prompt);
+            self.pending.remove_refused(&prompt);
             self.transcript.take_back(&redact(&prompt.text));
             self.has_talk = self.transcript.newest_seq().is_some();
             let held = if has_no_turn && matches!(self.turn, Turn::Asked { .. }) {
@@ -351,7 +351,7 @@ impl Chat {
         }
         self.given.retain(|(given, _)| Some(given) != ticket.as_ref());
         if let Some(ticket) = &ticket {
-            self.aside.refused(ticket);
+            self.aside.forget_refused(ticket);
         }
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {

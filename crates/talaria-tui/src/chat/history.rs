@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use talaria_guard::redact::redact;
 
-use super::images::detached;
+use super::images::without_images;
 
 /// The most lines that are remembered.
 pub const MOST: usize = 1_000;
@@ -47,7 +47,7 @@ impl PromptHistory {
         if let Some(at) = self.find(typed, images) {
             self.forget(at);
         }
-        let kept = (typed.len() <= LONGEST_KEPT).then(|| redact(&detached(typed, images)).into_owned());
+        let kept = (typed.len() <= LONGEST_KEPT).then(|| redact(&without_images(typed, images)).into_owned());
         let line = Line { typed: typed.to_owned(), images: images.to_vec(), kept };
         self.bytes += line.weight();
         self.lines.push_back(line);
@@ -57,7 +57,7 @@ impl PromptHistory {
     }
 
     /// The lines as they may be written down: without secrets and without repeats, the newest last.
-    pub fn kept(&self) -> Vec<String> {
+    pub fn to_lines(&self) -> Vec<String> {
         let mut kept: Vec<String> = Vec::with_capacity(self.lines.len());
         let mut seen = std::collections::HashSet::new();
         for line in self.lines.iter().rev().filter_map(|line| line.kept.as_ref()) {
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn lines_are_remembered_once_and_in_order() {
         let history = PromptHistory::new(["a", "b", " ", "a", "c"].map(str::to_owned).to_vec());
-        assert_eq!(history.kept(), ["b", "a", "c"]);
+        assert_eq!(history.to_lines(), ["b", "a", "c"]);
     }
 
     #[test]
@@ -155,9 +155,9 @@ mod tests {
         assert_eq!((history.len(), history.get(0)), (MOST, Some("5")));
         history.push(&"x".repeat(MOST_BYTES + 1), &[]);
         assert_eq!(history.len(), 1);
-        assert_eq!(history.kept(), Vec::<String>::new());
+        assert_eq!(history.to_lines(), Vec::<String>::new());
         history.push("y", &[]);
-        assert_eq!(history.kept(), ["y"]);
+        assert_eq!(history.to_lines(), ["y"]);
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
         let secret = format!("ghp_{}", "a1B2".repeat(9));
         history.push(&format!("use {secret}"), &[]);
         assert!(history.get(0).is_some_and(|line| line.contains(&secret)));
-        assert!(history.kept().iter().all(|line| !line.contains(&secret)), "{:?}", history.kept());
+        assert!(history.to_lines().iter().all(|line| !line.contains(&secret)), "{:?}", history.to_lines());
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         );
         let kept = "compare [image a.png, not attached] with [image a.png 2, not attached]";
         assert_eq!(history.newest_kept(), Some(kept));
-        assert_eq!(PromptHistory::new(history.kept()).kept(), [kept], "once is enough");
+        assert_eq!(PromptHistory::new(history.to_lines()).to_lines(), [kept], "once is enough");
         history.push("[image a.png]: [image a.png]", &images[..1]);
         let kept = "[image a.png, not attached]: [image a.png, not attached]";
         assert_eq!(history.newest_kept(), Some(kept), "whichever was typed");

@@ -1,4 +1,4 @@
-//! Images in what a person says: each has a marker in the text, where it stands.
+//! Images in what a person says: each has a marker in the text, where it is.
 //!
 //! The marker is what the input line shows and what the model reads, so that "compare this with that" keeps its sense.
 //! It must not stay in a text whose image is gone. Used by the input line, what was sent before, and the transcript.
@@ -31,7 +31,7 @@ pub(super) fn markers<S: AsRef<str>>(paths: &[S]) -> Vec<String> {
     paths.iter().map(free).collect()
 }
 
-/// Where these images stand in a text, each behind the one before it.
+/// Where these images are in a text, each after the one before it.
 pub(super) fn places<S: AsRef<str>>(text: &str, paths: &[S]) -> Vec<Option<Range<usize>>> {
     let mut from = 0;
     let place = |marker: String| {
@@ -43,8 +43,8 @@ pub(super) fn places<S: AsRef<str>>(text: &str, paths: &[S]) -> Vec<Option<Range
 }
 
 /// The text as it is true without the images: sent again, it must not tell the model of an image that is not there.
-/// What was typed and looks like a marker is not told from one.
-pub(super) fn detached(text: &str, paths: &[String]) -> String {
+/// What was typed and looks like a marker is not distinguished from one.
+pub(super) fn without_images(text: &str, paths: &[String]) -> String {
     let detach = |text: String, marker: String| {
         let gone = format!("{}, not attached]", marker.trim_end_matches(']'));
         text.replace(&marker, &gone)

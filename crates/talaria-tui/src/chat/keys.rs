@@ -7,7 +7,7 @@ use talaria_render::{Paint, Style, StyledLine, cut};
 
 /// How wide the column of the keys is.
 const COLUMN: usize = 20;
-/// In narrower windows a key stands above what it does.
+/// In narrower windows a key is on the row above its description.
 const NARROW: usize = 50;
 
 /// Each key with what it does, the most important first.
@@ -86,7 +86,7 @@ impl Keys {
     }
 }
 
-/// A key with what it does; in narrow windows that stands below it.
+/// A key with what it does; in narrow windows that is below it.
 fn row(key: &str, meaning: &str, width: usize) -> Vec<StyledLine> {
     let (mut line, indent) = if width < NARROW {
         (StyledLine::of(Style::BOLD, format!("  {key}")), 4)

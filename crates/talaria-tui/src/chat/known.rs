@@ -37,7 +37,7 @@ pub(super) enum Setting<'a> {
     Asked(&'a str),
     /// The configuration that Codex reads names it.
     Configured(&'a str),
-    /// Codex has answered, and not told it.
+    /// Codex has answered, and not reported it.
     Untold,
     /// Codex has not answered yet.
     Unknown,
@@ -53,7 +53,7 @@ impl<'a> Setting<'a> {
     }
 }
 
-/// How the engine is, as far as was told.
+/// State of the engine, as far as it was reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Engine {
     #[default]
@@ -84,7 +84,7 @@ pub(super) struct Known {
     pub(super) missing: Vec<Missing>,
     pub(super) engine: Engine,
     pub(super) tasks: TaskCounts,
-    /// Was it told what waits for a person?
+    /// Is it known what waits for a person?
     pub(super) has_waiting: bool,
     /// How many commands run in the background, in all conversations.
     pub(super) background: usize,
@@ -136,7 +136,7 @@ impl Known {
         }
     }
 
-    /// Learns from an event of now: limits that were told in the past hold no more.
+    /// Learns from an event of now: limits that were reported in the past hold no more.
     pub(super) fn event_of_now(&mut self, event: &Event) {
         if let Event::RateLimits(limits) = event {
             self.limits = Some((**limits).clone());
@@ -183,7 +183,7 @@ impl Known {
     }
 
     /// Codex says what there is.
-    pub(super) fn offered(&mut self, offers: Box<Offers>) {
+    pub(super) fn take_offers(&mut self, offers: Box<Offers>) {
         self.missing.clear();
         if offers.limits.is_some() {
             self.limits.clone_from(&offers.limits);
@@ -191,7 +191,7 @@ impl Known {
         self.offers = Some(offers);
     }
 
-    /// Something has to be done first. It may be told more than once.
+    /// Something has to be done first. It may be reported more than once.
     pub(super) fn lacks(&mut self, missing: Missing) {
         if !self.missing.contains(&missing) {
             self.missing.push(missing);
@@ -199,14 +199,14 @@ impl Known {
     }
 
     /// What a new conversation would begin with; one that was there before has its own settings.
-    fn configured(&self) -> Option<&Offers> {
+    fn new_session_offers(&self) -> Option<&Offers> {
         self.offers.as_deref().filter(|_| self.session.is_none())
     }
 
     pub(super) fn model(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.model.as_str());
         let listed = self.session.as_ref().and_then(|session| session.model.as_deref());
-        let offered = self.configured().and_then(|offers| {
+        let offered = self.new_session_offers().and_then(|offers| {
             let default =
                 || offers.models.iter().find(|model| model.is_default).map(|model| model.id.as_str());
             offers.model.as_deref().or_else(default)
@@ -219,9 +219,9 @@ impl Known {
         let offered = match self.started {
             // Where Codex names none for a conversation, the model is asked with its usual one.
             Some(_) => self.usual_effort(),
-            None => {
-                self.configured().and_then(|offers| offers.effort.as_deref().or_else(|| self.usual_effort()))
-            }
+            None => self
+                .new_session_offers()
+                .and_then(|offers| offers.effort.as_deref().or_else(|| self.usual_effort())),
         };
         self.setting(self.asked.effort.as_deref(), running, offered)
     }
@@ -235,13 +235,13 @@ impl Known {
 
     pub(super) fn sandbox(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.sandbox.as_str());
-        let offered = self.configured().and_then(|offers| offers.sandbox.as_deref());
+        let offered = self.new_session_offers().and_then(|offers| offers.sandbox.as_deref());
         self.setting(self.asked.sandbox.as_deref().filter(|_| running.is_none()), running, offered)
     }
 
     pub(super) fn approval(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.approval.as_str());
-        let offered = self.configured().and_then(|offers| offers.approval.as_deref());
+        let offered = self.new_session_offers().and_then(|offers| offers.approval.as_deref());
         self.setting(self.asked.approval.as_deref().filter(|_| running.is_none()), running, offered)
     }
 

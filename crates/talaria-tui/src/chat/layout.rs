@@ -176,7 +176,7 @@ impl Chat {
             (_, _, Enter::Steer) => &["Enter steers; F3: queue; Esc stops", "Enter steers"],
             (_, _, Enter::Queue) => &["Enter queues; F3: steer; Esc stops", "Enter queues"],
         };
-        // Two signs and two spaces stand around it.
+        // Two signs and two spaces surround it.
         let text = fitting(words, width.saturating_sub(4));
         let below = match self.transcript.is_at_bottom() {
             true => "",
@@ -208,7 +208,7 @@ impl Chat {
     }
 }
 
-/// The request, unless a list stands in its place. Some of the conversation stays where there is room.
+/// The request, unless a list replaces it. Some of the conversation stays where there is room.
 fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize) -> super::panel::Rows {
     let paint = chat.paint();
     if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys(_))) {

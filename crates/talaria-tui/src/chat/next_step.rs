@@ -51,6 +51,10 @@ pub fn in_chat(step: &NextStep) -> String {
                 .to_owned()
         }
         NextStep::AwaitLimit => "wait until the limit resets, or choose another model with /model".to_owned(),
+        NextStep::FindConversation => "see `/sessions`".to_owned(),
+        NextStep::RestartEngine => {
+            "it was ended with `talaria stop`; send your message again to start it".to_owned()
+        }
         // Done outside of the chat, or the same in it.
         NextStep::Login
         | NextStep::CheckProvider { .. }
@@ -62,6 +66,13 @@ pub fn in_chat(step: &NextStep) -> String {
         | NextStep::CheckSandbox
         | NextStep::SendAgain
         | NextStep::Doctor
-        | NextStep::CheckEffects => step.in_shell(),
+        | NextStep::CheckEffects
+        | NextStep::Setup { .. }
+        | NextStep::ReplaceCodex
+        | NextStep::InstallCodex
+        | NextStep::StartEngine
+        | NextStep::StopEngine
+        | NextStep::CheckEngine
+        | NextStep::Advice { .. } => step.in_shell(),
     }
 }

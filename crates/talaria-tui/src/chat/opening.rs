@@ -60,7 +60,7 @@ impl Chat {
         Some(words.join("; ")).filter(|words| !words.is_empty())
     }
 
-    /// All of the past has been told. A turn that was asked for here in the meantime is newer than that.
+    /// All of the past has been reported. A turn that was asked for here in the meantime is newer than that.
     pub(super) fn caught_up(&mut self) {
         if self.is_caught_up {
             return;

@@ -54,7 +54,7 @@ pub(super) struct Scene {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Asking,
-    /// An answer was given, and nobody has said yet whether it counts.
+    /// An answer was sent, and it is not known yet whether it counts.
     Sent,
 }
 
@@ -164,7 +164,7 @@ impl Panel {
         grip::is_seen(self.shown_at, now)
     }
 
-    /// Is a line being typed for it? Of a secret nobody sees whether it has begun.
+    /// Is a line being typed for it? For a secret this is not visible.
     pub(super) fn is_entering(&self) -> bool {
         let has_begun = self.dialog.is_secret() || self.has_line();
         self.has_keyboard() && self.takes_line() && has_begun
@@ -175,7 +175,7 @@ impl Panel {
         !self.entry.text().is_empty()
     }
 
-    /// Do keys go to it, as far as the screen tells?
+    /// Do keys go to it, as far as the screen shows?
     pub(super) fn has_keyboard(&self) -> bool {
         self.grip != Grip::Line
     }

@@ -48,7 +48,7 @@ struct Label {
 
 impl Label {
     fn new(prompt: &str) -> Self {
-        // Secrets are found in the whole: in half of one nobody sees that it is one.
+        // Secrets are found in the whole: half of one cannot be recognised.
         let masked = redact(prompt);
         let end = masked.char_indices().nth(LABEL).map_or(masked.len(), |(at, _)| at);
         Self { text: one_line(&masked[..end]).into_owned(), is_whole: end == masked.len() }
@@ -71,7 +71,7 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Adds input that was handed over.
-    pub(super) fn told(&mut self, prompt: PromptDraft, when: When) {
+    pub(super) fn add_handed_over(&mut self, prompt: PromptDraft, when: When) {
         self.add(prompt, when, Stage::Told);
     }
 
@@ -99,7 +99,7 @@ impl Pending {
     }
 
     /// It was refused.
-    pub(super) fn refused(&mut self, prompt: &PromptDraft) {
+    pub(super) fn remove_refused(&mut self, prompt: &PromptDraft) {
         if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.prompt == *prompt) {
             self.waiting.remove(at);
         }
@@ -216,7 +216,8 @@ mod tests {
         let images = vec!["/a.png".to_owned()];
         let mut pending = Pending::default();
         for text in ["look here", "look"] {
-            pending.told(PromptDraft { text: text.to_owned(), images: images.clone() }, When::Next);
+            pending
+                .add_handed_over(PromptDraft { text: text.to_owned(), images: images.clone() }, When::Next);
         }
         let input = QueuedInput { text: "look".to_owned(), images };
         pending.event(&Event::Queued { waiting: 1, input });
@@ -229,8 +230,8 @@ mod tests {
         let secret = format!("ghp_{}", "a1B2".repeat(9));
         let mut pending = Pending::default();
         let prompt = |text: String| PromptDraft { text, images: Vec::new() };
-        pending.told(prompt(format!("use {secret}\nnow")), When::Now);
-        pending.told(prompt("long ".repeat(100_000)), When::Next);
+        pending.add_handed_over(prompt(format!("use {secret}\nnow")), When::Now);
+        pending.add_handed_over(prompt("long ".repeat(100_000)), When::Next);
         pending.hold(prompt(format!("{} {secret}", "x".repeat(LABEL - 9))), When::Now);
         let paint = Paint::new(talaria_render::Look { color: true, width: None, live: true, unicode: true });
         let rows: Vec<String> = pending.rows(2_000, 3, paint).iter().map(StyledLine::text).collect();

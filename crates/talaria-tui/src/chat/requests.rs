@@ -23,13 +23,13 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     here: Vec<Here>,
-    /// What was told last, of all conversations: which of them is here changes.
+    /// What was reported last, of all conversations: which of them is here changes.
     told: Vec<RequestInfo>,
     session: Option<SessionId>,
     closed: VecDeque<TicketId>,
 }
 
-/// A request from this conversation. Where it would happen is looked up when it is shown: what is in force may be told
+/// A request from this conversation. Where it would happen is looked up when it is shown: what is in force may be reported
 /// after the question.
 #[derive(Debug)]
 struct Here {
@@ -63,7 +63,7 @@ impl Requests {
     pub(super) fn event(&mut self, numbered: &Numbered) -> Option<Closed> {
         match &numbered.event {
             Event::RequestOpened { id, ask, place, digest } if ask.is_answerable() => {
-                // Of what is told again, an older turn may have ended after a list had named this one.
+                // Of what is reported again, an older turn may have ended after a list had named this one.
                 self.closed.retain(|closed| closed != id);
                 self.add(Here {
                     ticket: id.clone(),

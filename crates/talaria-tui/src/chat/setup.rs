@@ -1,4 +1,4 @@
-//! What the chat is told before it begins.
+//! What the chat knows before it begins.
 
 use talaria_core::config::{Enter, Theme};
 
@@ -8,7 +8,7 @@ use talaria_render::Look;
 /// What the chat begins with.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What the terminal can do. Its width is told with every frame; styles are always written.
+    /// What the terminal can do. Its width comes with every frame; styles are always written.
     pub look: Look,
     /// How it looks.
     pub theme: Theme,

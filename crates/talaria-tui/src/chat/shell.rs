@@ -1,4 +1,4 @@
-//! A shell command of the person while it runs: its last lines stand above the input line. When it has ended, all of it
+//! A shell command of the person while it runs: its last lines are above the input line. When it has ended, all of it
 //! goes into the conversation, and the model does not see it.
 
 use std::time::Duration;

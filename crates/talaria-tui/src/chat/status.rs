@@ -164,7 +164,7 @@ fn background(count: usize, paint: Paint) -> Option<Part> {
     Some(Part { shorter, ..Part::new(3, style, format!("{words}{gap}/ps")) })
 }
 
-/// What is going on, with a sign that turns.
+/// What is running, with a sign that turns.
 fn work(moment: Moment, paint: Paint) -> Option<String> {
     const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
     const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
@@ -179,7 +179,7 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
     };
     let beat = usize::try_from(moment.now.as_millis() / 100).unwrap_or(0);
     let turning = paint.sign(FRAMES[beat % FRAMES.len()], ASCII[beat % ASCII.len()]);
-    // Nothing is going on that would turn.
+    // Nothing is running that would turn.
     let sign = match word {
         WAITING => "?",
         QUEUED => return Some(word.to_owned()),

@@ -6,7 +6,7 @@ use talaria_core::config::Theme;
 use talaria_render::{Color, Style};
 
 /// How text in a style is drawn.
-pub(super) fn drawn(theme: Theme, style: Style) -> Drawn {
+pub(super) fn terminal_style(theme: Theme, style: Style) -> Drawn {
     let modifiers = [
         (style.is_bold(), Modifier::BOLD),
         (style.is_dim() && theme != Theme::Contrast, Modifier::DIM),
@@ -43,11 +43,11 @@ mod tests {
     fn a_theme_changes_looks_and_nothing_else() {
         let dim_red = Style::DIM.color(Color::Red);
         let terminal = Drawn::new().fg(Hue::Red).add_modifier(Modifier::DIM);
-        assert_eq!(drawn(Theme::Terminal, dim_red), terminal);
+        assert_eq!(terminal_style(Theme::Terminal, dim_red), terminal);
         let contrast = Drawn::new().fg(Hue::Red).add_modifier(Modifier::BOLD);
-        assert_eq!(drawn(Theme::Contrast, dim_red), contrast);
+        assert_eq!(terminal_style(Theme::Contrast, dim_red), contrast);
         let mono = Drawn::new().add_modifier(Modifier::DIM | Modifier::BOLD);
-        assert_eq!(drawn(Theme::Mono, dim_red), mono);
-        assert_eq!(drawn(Theme::Mono, Style::PLAIN), Drawn::new());
+        assert_eq!(terminal_style(Theme::Mono, dim_red), mono);
+        assert_eq!(terminal_style(Theme::Mono, Style::PLAIN), Drawn::new());
     }
 }

@@ -39,6 +39,7 @@ mod formatted;
 mod holes;
 mod items;
 mod kept;
+mod lifecycle;
 mod message;
 mod missed;
 mod own;
@@ -70,7 +71,7 @@ pub struct Transcript {
     roll: Roll,
     newest: Option<i64>,
     clock: Clock,
-    /// Where and when turns began, as far as that was told.
+    /// Where and when turns began, as far as that was reported.
     turns: HashMap<i64, Scene>,
     /// Does a turn run, as far as the events say?
     is_running: bool,
@@ -88,7 +89,7 @@ pub struct Transcript {
     missed: Vec<Missed>,
     /// What is said to wait for the next turn.
     waiting: Waiting,
-    /// What is in force, as told last.
+    /// What is in force, as reported last.
     started: Option<Started>,
     cwd: PathBuf,
     /// The home of the person.
@@ -110,9 +111,9 @@ pub struct Transcript {
 /// What to add to the driver's time for the time of day, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 enum Clock {
-    /// From the events, as long as nobody has told it.
+    /// From the events, until the driver reports it.
     Guessed(Option<i64>),
-    /// The driver has told it: no event changes it, since one may have been written with another time of day.
+    /// The driver reported it: no event changes it, since one may have been written with another time of day.
     Told(i64),
 }
 
@@ -123,7 +124,7 @@ pub struct View {
     pub lines: Vec<StyledLine>,
     /// Is there more above?
     pub above: bool,
-    /// How many things stand below the window, wholly or partly; none at the bottom.
+    /// How many things are below the window, wholly or partly; none at the bottom.
     pub below: usize,
     /// Events before this number are wanted. Stays until `prepend` has brought them.
     pub needs_older: Option<i64>,
@@ -229,7 +230,7 @@ impl Transcript {
         self.newest = Some(event.seq);
         if let Clock::Guessed(guess) = &mut self.clock {
             let ahead = event.at.as_millisecond().saturating_sub(millis(now));
-            // Events of the past are told late: the one that was told soonest is nearest to the truth.
+            // Events of the past are reported late: the one that was reported soonest is nearest to the truth.
             *guess = Some(guess.map_or(ahead, |guess| guess.max(ahead)));
         }
         self.follow_turn(event);

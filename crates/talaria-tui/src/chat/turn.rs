@@ -1,7 +1,7 @@
 //! Whether a turn runs, since when, and whether it was asked to stop. Learned from events alone, once there are some.
 //!
 //! Time is counted by the driver's clock, which does not jump. The time of day is only asked how long a turn had been
-//! running when it was first heard of. Where its beginning was not heard of, no time is told.
+//! running when it was first heard of. Where its beginning was not heard of, no time is reported.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use talaria_core::api::Numbered;
 use talaria_core::event::{Event, Stage};
 
-/// How the turn of this conversation stands.
+/// State of the turn of this conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Turn {
     /// None runs.
@@ -23,7 +23,7 @@ pub(super) enum Turn {
     },
     /// One runs.
     Running {
-        /// Its number, once an event has told it.
+        /// Its number, once an event reported it.
         number: Option<i64>,
         lap: Option<Lap>,
         /// Was it asked to stop?
@@ -72,7 +72,7 @@ impl Turn {
         self == Self::Idle
     }
 
-    /// How long it has been going on, where its beginning is known.
+    /// How long it has been running, where its beginning is known.
     pub(super) fn elapsed(self, now: Duration) -> Option<Duration> {
         match self {
             Self::Idle => None,

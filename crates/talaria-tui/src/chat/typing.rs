@@ -90,7 +90,7 @@ impl Chat {
         match &mut self.popup {
             Some(Popup::List(list)) => {
                 let picked = list.key(key);
-                return self.picked(now, picked);
+                return self.apply_pick(now, picked);
             }
             Some(Popup::Keys(keys)) => {
                 if keys.scroll(key.code) {
@@ -214,7 +214,7 @@ impl Chat {
         }
     }
 
-    /// Once something stands in the input line, it keeps the keyboard until the person says otherwise.
+    /// Once something is in the input line, it keeps the keyboard until the person says otherwise.
     fn line_has_keyboard(&mut self) {
         if let Some(panel) = self.panel.as_mut().filter(|_| self.composer.is_busy()) {
             panel.leave_keyboard();
@@ -282,14 +282,14 @@ impl Chat {
                 self.turn.stop();
                 self.wishes.push(ChatEffect::Interrupt);
             }
-            // Nobody has it yet who could stop it.
+            // The engine does not have it yet and cannot stop it.
             Turn::Asked { .. } => self.turn.stop(),
             Turn::Idle if self.shell.is_some() => self.wishes.push(ChatEffect::StopShell),
             Turn::Idle => {}
         }
     }
 
-    fn picked(&mut self, now: Duration, picked: Picked<Picks>) {
+    fn apply_pick(&mut self, now: Duration, picked: Picked<Picks>) {
         match picked {
             Picked::Nothing => return,
             Picked::Left => self.popup = None,
@@ -356,7 +356,7 @@ impl Chat {
             }
             Turn::Asked { .. } => self.pending.hold(prompt, when),
             Turn::Running { .. } => {
-                self.pending.told(prompt.clone(), when);
+                self.pending.add_handed_over(prompt.clone(), when);
                 self.wishes.push(ChatEffect::Say(prompt, when));
             }
         }

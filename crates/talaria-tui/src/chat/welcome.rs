@@ -15,9 +15,9 @@ use talaria_render::{Color, Style, StyledLine};
 pub(super) const STOPPED: &str = "Talaria's engine was stopped";
 pub(super) const STARTS_AGAIN: &str = "your next message or command starts it again";
 
-/// How far in the values stand.
+/// The column of the values.
 const NAMES: usize = 13;
-/// In windows up to this width a value that does not fit beside its name stands below it.
+/// In windows up to this width a value that does not fit beside its name is below it.
 const NARROW: usize = 40;
 
 /// The rows, at most `height` of them: where there are too few, what is missing comes first.
@@ -51,7 +51,7 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
 }
 
 /// What a conversation would begin with, name and value, as the first screen says it; for faces without a screen. The values
-/// may be somebody else's words.
+/// may be someone else's words.
 pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str, String)> {
     let offers = Some(Box::new(offers.clone()));
     let known = Known { asked, offers, ..Known::default() };
@@ -113,7 +113,7 @@ fn permissions(known: &Known) -> String {
     }
 }
 
-/// A setting in words; `untold` is what happens if nobody says anything.
+/// A setting in words; `untold` is what happens if nothing is set.
 fn words(known: &Known, setting: Setting<'_>, untold: &str) -> String {
     match setting {
         Setting::InForce(value) | Setting::Configured(value) => value.to_owned(),
@@ -138,7 +138,7 @@ impl Page {
         }
     }
 
-    /// A name and its value; the value may be somebody else's words.
+    /// A name and its value; the value may be someone else's words.
     fn pair(&mut self, name: &str, value: &str, style: Style) {
         let is_narrow = self.width <= NARROW;
         let indent = if is_narrow { 2 } else { NAMES + 2 };
@@ -159,7 +159,7 @@ impl Page {
     }
 }
 
-/// Words in rows; a word that is longer than a row begins one of its own and goes on in the next.
+/// Words in rows; a word that is longer than a row begins one of its own and continues in the next.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -107,7 +107,7 @@ fn a_worktree_needs_a_word_only_where_there_is_something_to_lose() {
         ("--worktree=leave", Dirty::Leave),
         ("--worktree=copy", Dirty::Copy),
     ] {
-        // What stands behind it is the prompt, not its value.
+        // What is after it is the prompt, not its value.
         let Ok(Cli { command: Some(Command::Task(Tasks { action: TaskAction::Start(start) })), .. }) =
             parse(&format!("task start {option} leave"))
         else {

@@ -71,7 +71,8 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
         SlashCommand::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-            tasks::told(&TaskAction::List { active, limit, json: false }, client, look, Reader::Chat).await?
+            tasks::carry_out(&TaskAction::List { active, limit, json: false }, client, look, Reader::Chat)
+                .await?
         }
         SlashCommand::Ps(words) => ps::run(&words, place).await?,
         SlashCommand::Requests => answer::list(place).await?,
@@ -82,7 +83,7 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
             let wanted = wanted.map_err(|problem| {
                 Trouble::new(exit::USAGE, "the runtime was not changed").because(problem)
             })?;
-            runtime::decided(&CodexRuntime { wanted, json: false }).await?.into()
+            runtime::show_or_switch(&CodexRuntime { wanted, json: false }).await?.into()
         }
         SlashCommand::Export(path) => export(path, place).await?.into(),
         SlashCommand::Help(about) => {

@@ -27,7 +27,7 @@ use crate::{caller, input, look};
 pub(crate) struct Desk {
     /// For what a person wants.
     pub(crate) client: Client,
-    /// For what nobody asked for: it starts no engine that a person stopped.
+    /// For work that the person did not ask for: it starts no engine that a person stopped.
     pub(crate) onlooker: Client,
     pub(crate) settings: Settings,
     /// What was typed on the command line.
@@ -194,10 +194,9 @@ pub(crate) fn refused_choice(problem: &Problem) -> Trouble {
 /// A problem in the engine's words alone.
 fn quoted(problem: &Problem, exit: u8) -> Trouble {
     let trouble = Trouble::new(exit, problem.message.clone());
-    match (&problem.next_step, &problem.hint) {
-        (Some(step), _) => trouble.try_this(step.clone()),
-        (None, Some(hint)) => trouble.try_this(hint.clone()),
-        (None, None) => trouble,
+    match problem.advice() {
+        Some(step) => trouble.try_this(step),
+        None => trouble,
     }
 }
 

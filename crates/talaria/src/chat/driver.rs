@@ -1,4 +1,4 @@
-//! Carries out what a face of the chat wishes, and tells it what comes: the one engine room of the screen and of the plain
+//! Carries out what a face of the chat wishes, and passes on what happens: the one driver of the screen and of the plain
 //! mode.
 //!
 //! Nothing here waits in the loop of a face: every wish is an errand beside it, whose results come back as news. Leaving
@@ -55,7 +55,7 @@ pub(crate) struct Driver {
     is_choice_unused: bool,
     progress: Progress,
     stream: Option<Stream>,
-    /// Counts the conversations that were on the screen: what was asked for one is not told to the next.
+    /// Counts the conversations that were on the screen: what was asked for one is not reported to the next.
     epoch: u64,
     /// The first message is on its way; what follows it waits.
     is_beginning: bool,
@@ -148,7 +148,7 @@ impl Driver {
         self.current.as_ref()
     }
 
-    /// Does a turn run, as far as was told?
+    /// Is a turn running, as far as was reported?
     pub(crate) fn is_running(&self) -> bool {
         self.progress.is_running()
     }
@@ -168,7 +168,7 @@ impl Driver {
         self.away.is_missed()
     }
 
-    /// Is something under way that was wished for?
+    /// Is something running that was wished for?
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
     }
@@ -178,7 +178,7 @@ impl Driver {
         self.unsent.take()
     }
 
-    /// Takes a wish. What comes of it is told by `next`.
+    /// Takes a wish. What comes of it is reported by `next`.
     pub(crate) fn wish(&mut self, wish: ChatEffect) {
         match wish {
             wish if self.waits_for_choice(&wish) => self.after_choice.push_back(wish),
@@ -234,7 +234,7 @@ impl Driver {
             return Some(news);
         }
         tokio::select! {
-            arrived = next_of(&mut self.stream) => self.arrived(arrived),
+            arrived = next_of(&mut self.stream) => self.take_arrival(arrived),
             Some(done) = self.results.recv() => self.done(done),
             Some(ended) = self.errands.join_next() => stand_by(ended),
         }
@@ -245,7 +245,7 @@ impl Driver {
     pub(crate) fn waiting(&mut self) -> Option<News> {
         while self.ready.is_empty() {
             if let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
-                self.arrived(arrived);
+                self.take_arrival(arrived);
             } else {
                 let Ok(done) = self.results.try_recv() else { break };
                 self.done(done);
@@ -328,7 +328,7 @@ impl Driver {
                 self.tell_chosen();
                 self.ready.push_back(News::Reply(reply.into()));
             }
-            Done::ChoiceMade(choice) => self.chosen(choice),
+            Done::ChoiceMade(choice) => self.finish_choice(choice),
             Done::Shell { number, news } => {
                 // What a command that was stopped still printed belongs to no command any more.
                 if self.shell.as_ref().is_some_and(|shell| shell.number == number) {
@@ -371,7 +371,7 @@ impl Driver {
                 self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
                 self.note_open();
             }
-            // Whatever ended that: a turn that nobody reads would run for ever.
+            // Whatever ended it: otherwise an unwatched turn would count as running for ever.
             Some(current) if self.stream.is_none() => self.follow(current),
             Some(_) => {}
         }

@@ -110,7 +110,7 @@ pub(super) struct Place {
     /// The directory of the conversation, or of the one that would begin.
     pub(super) cwd: String,
     pub(super) chosen: Chosen,
-    /// What was told of the conversation when it was wished for.
+    /// What was reported of the conversation when it was wished for.
     pub(super) standing: Standing,
     /// Which conversation was on the screen when it was wished for.
     pub(super) epoch: u64,
@@ -120,7 +120,7 @@ pub(super) struct Place {
 /// What came of something.
 #[derive(Debug)]
 pub(super) enum Done {
-    /// It is told as it is.
+    /// It is reported unchanged.
     News(News),
     /// It is about the conversation that was on the screen when it was asked for.
     About { news: News, of: Option<SessionId>, epoch: u64 },
@@ -134,7 +134,7 @@ pub(super) enum Done {
     Open(Box<SessionInfo>),
     /// This was chosen for the turns to come.
     Chosen(Chosen, String),
-    /// Whatever came of a choice was told.
+    /// Whatever came of a choice was reported.
     ChoiceMade(Choice),
     /// A request from another conversation, and the text that shows all of it.
     Shown(Box<RequestInfo>, StyledText),
@@ -167,7 +167,7 @@ pub(super) enum Seen {
     Stopped,
 }
 
-/// Runs one errand to its end. Nobody listens any more when the person has left.
+/// Runs one errand to its end. The result has no receiver once the person has left.
 pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc::Sender<Done>) {
     let is_choice = matches!(&errand, Errand::Command(command) if is_choice(command));
     let mut choice = Choice::Refused;
@@ -308,7 +308,7 @@ pub(super) async fn reply(
         told
     });
     match told.await {
-        // Said twice, because nobody knew whether the first time was heard: it was.
+        // Said twice, because it was not known whether the first time arrived: it did.
         Err(ClientError::Problem(problem))
             if problem.code == ProblemCode::Conflict
                 && was_broken.load(Ordering::Relaxed)

@@ -1,6 +1,6 @@
 //! The files that `@` offers: those that git knows or would know, and outside of a repository those that a short walk finds.
 //!
-//! Listed off the loop, kept for a few seconds, and bounded: a directory with more files than anybody can choose from is
+//! Listed off the loop, kept for a few seconds, and bounded: a directory with more files than anyone can choose from is
 //! not read to its end.
 
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ use crate::lines_file;
 
 /// At most this many lines are kept.
 const LINES: usize = 1000;
-/// A line that is longer than this is not kept: nobody looks for a pasted file here.
+/// A line that is longer than this is not kept: a pasted file is not looked for here.
 const LONGEST: usize = 16 * 1024;
 
 /// The file.
@@ -31,12 +31,12 @@ impl History {
 
     /// What was typed, the oldest first. A file that cannot be read is none.
     pub(crate) fn read(&self) -> Vec<String> {
-        let mut lines = self.kept().unwrap_or_default();
+        let mut lines = self.stored_lines().unwrap_or_default();
         lines.drain(..lines.len().saturating_sub(LINES));
         lines
     }
 
-    fn kept(&self) -> io::Result<Vec<String>> {
+    fn stored_lines(&self) -> io::Result<Vec<String>> {
         lines_file::read(&self.path)
     }
 
@@ -47,7 +47,7 @@ impl History {
             return Ok(());
         }
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = self.kept()?;
+        let mut lines = self.stored_lines()?;
         if lines.last().is_some_and(|last| *last == line) {
             return Ok(());
         }

@@ -20,6 +20,7 @@ use super::desk::shown_path;
 use super::driver::{Driver, Turn};
 use super::farewell;
 use super::signals::{Called, Signals};
+use crate::questions::Questions;
 use crate::requests::build;
 use crate::trouble::{Trouble, complain, exit};
 use crate::{echo, look, patience};
@@ -28,7 +29,6 @@ mod lines;
 mod news;
 mod page;
 mod paper;
-mod questions;
 mod said;
 #[cfg(test)]
 mod tests;
@@ -36,7 +36,6 @@ mod typed;
 
 use lines::Lines;
 use page::Page;
-use questions::Questions;
 use said::Said;
 use typed::Abandoned;
 
@@ -88,7 +87,7 @@ enum Input {
     Pipe,
 }
 
-/// Does the conversation go on?
+/// Whether the conversation continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     GoOn,
@@ -103,7 +102,7 @@ struct Plain<W: Write> {
     enter: Enter,
     questions: Questions,
     said: Said,
-    /// The number of the question that stands on the page.
+    /// The number of the question that is on the page.
     asked: Option<u64>,
     /// The question whose answer was being typed when it was closed: the next line is thrown away.
     abandoned: Option<Abandoned>,
@@ -111,14 +110,14 @@ struct Plain<W: Write> {
     held: VecDeque<String>,
     is_input_over: bool,
     has_input: bool,
-    /// Codex is being asked what there is. Its answer is told before a line is asked for; one that is typed is taken at once.
+    /// Codex is being asked what there is. Its answer is reported before a line is asked for; one that is typed is taken at once.
     is_looking: bool,
     /// What a conversation that begins is asked for.
     begins_with: RequestedSettings,
     was_interrupted: bool,
-    /// Requests of other conversations that were told.
+    /// Requests of other conversations that were reported.
     told_waiting: usize,
-    /// What waits, as it was told last.
+    /// What waits, as it was reported last.
     waiting: Vec<RequestInfo>,
     /// The exit code of the last turn.
     code: u8,
@@ -177,7 +176,7 @@ impl<W: Write> Plain<W> {
                         return Ok(());
                     }
                 }
-                called = signals.next() => if self.called(called)? == Flow::Leave { return Ok(()) },
+                called = signals.next() => if self.handle_signal(called)? == Flow::Leave { return Ok(()) },
             }
         }
     }
@@ -201,7 +200,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// What is to be done when there is no news: put a question, go on with the input, or leave.
+    /// What is to be done when there is no news: put a question, continue with the input, or leave.
     fn rest(&mut self) -> io::Result<Flow> {
         let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
         if may_put && self.questions.first().is_some() {
@@ -248,7 +247,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// Why the program ends though nobody said anything.
+    /// Why the program ends although nothing was sent.
     fn no_input(&self) -> &'static str {
         if !self.is_input_over || self.has_input || self.input == Input::Terminal || self.was_interrupted {
             ""
@@ -321,18 +320,18 @@ impl<W: Write> Plain<W> {
         });
     }
 
-    fn called(&mut self, called: Called) -> io::Result<Flow> {
+    fn handle_signal(&mut self, called: Called) -> io::Result<Flow> {
         if called == Called::Interrupt && self.input == Input::Terminal {
-            self.page.struck()?;
+            self.page.note_interrupt()?;
         }
         match called {
             Called::GoOn => {
-                self.page.woken();
+                self.page.resume();
                 // A shell shows what is typed, and leaves it so.
                 echo::hide_again();
                 Ok(Flow::GoOn)
             }
-            // Here the system puts the program aside: nobody listens for that.
+            // Here the system suspends the program: there is no handler for it.
             Called::Stop => Ok(Flow::GoOn),
             Called::End => Ok(Flow::Leave),
             Called::Interrupt if self.driver.is_shell_running() => {

@@ -1,4 +1,4 @@
-//! How far the conversation on the screen is: the last event that was told, whether a turn runs, whether everything that
+//! How far the conversation on the screen is: the last event that was reported, whether a turn runs, whether everything that
 //! was there at the opening has come, what it waits for, and whether it was asked to stop. Pure.
 
 use talaria_core::api::{Numbered, SessionInfo};
@@ -101,12 +101,12 @@ impl Progress {
         &self.questions
     }
 
-    /// What was told of it.
+    /// What was reported of it.
     pub(super) fn standing(&self) -> &Standing {
         &self.standing
     }
 
-    /// The last event that was told.
+    /// The last event that was reported.
     pub(super) fn last_seq(&self) -> i64 {
         self.last_seq
     }
@@ -116,7 +116,7 @@ impl Progress {
         self.begun > self.ended || (self.ran && self.at_opening.is_some())
     }
 
-    /// Does a turn wait for a place, as was told at the opening?
+    /// Does a turn wait for a place, as was reported at the opening?
     pub(super) fn is_queued(&self) -> bool {
         self.is_queued
     }

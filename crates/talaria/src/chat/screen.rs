@@ -37,7 +37,7 @@ pub(crate) use guard::restore_within;
 use guard::Guard;
 use keys::Came;
 
-/// How long a frame stands at least.
+/// How long a frame is shown at least.
 const FRAME: Duration = Duration::from_millis(16);
 /// How often clocks tick.
 const TICK: Duration = Duration::from_millis(100);
@@ -51,7 +51,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     };
     let chat = Chat::new(setup(&driver, said));
     signals.listen_for_stops()?;
-    // What is told beside the screen would be written into it.
+    // What is reported beside the screen would be written into it.
     patience::keep_quiet();
     let guard = Guard::take().map_err(cannot)?;
     let terminal = blank(size().map_err(cannot)?).map_err(cannot)?;
@@ -87,7 +87,7 @@ fn setup(driver: &Driver, history: Vec<String>) -> Setup {
     }
 }
 
-/// Does the conversation go on?
+/// Whether the conversation continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
     GoOn,
@@ -100,7 +100,7 @@ struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     guard: Guard,
     since: Instant,
-    /// What stands on the terminal.
+    /// What is on the terminal.
     shown: Option<(ChatFrame, Theme)>,
 }
 
@@ -130,22 +130,22 @@ impl Screen {
             let frame_is_due = tokio::time::sleep_until((drawn + FRAME).into());
             let is_ticking = self.chat.is_ticking();
             let flow = tokio::select! {
-                // Keys before time: a letter decides when nothing has followed it, also if nobody looked for a while.
+                // Keys before time: a letter decides when nothing has followed it, also if the loop was busy for a while.
                 // News last: it may come without an end.
                 biased;
                 came = events.next() => {
                     is_stale = true;
                     match came {
-                        Some(Ok(event)) => self.came(keys::read(event))?,
+                        Some(Ok(event)) => self.handle_arrival(keys::read(event))?,
                         // The terminal is gone, or can no longer be read.
                         Some(Err(_)) | None => Flow::Leave,
                     }
                 }
                 called = signals.next() => {
                     is_stale = true;
-                    self.called(called)?
+                    self.handle_signal(called)?
                 }
-                () = self.guard.lost() => Flow::GoOn,
+                () = self.guard.wait_for_panic() => Flow::GoOn,
                 loaded = &mut syntaxes, if !are_loaded => {
                     (are_loaded, is_stale) = (true, true);
                     if let Ok(syntaxes) = loaded {
@@ -194,7 +194,7 @@ impl Screen {
         has_come
     }
 
-    fn came(&mut self, came: Came) -> io::Result<Flow> {
+    fn handle_arrival(&mut self, came: Came) -> io::Result<Flow> {
         match came {
             Came::Input(input) => {
                 fault_at(&input);
@@ -211,7 +211,7 @@ impl Screen {
         }
     }
 
-    fn called(&mut self, called: Called) -> io::Result<Flow> {
+    fn handle_signal(&mut self, called: Called) -> io::Result<Flow> {
         match called {
             Called::End => Ok(Flow::Leave),
             Called::Stop if aside::can_come_back() => {
@@ -243,7 +243,7 @@ impl Screen {
         for wish in self.chat.wishes() {
             match wish {
                 ChatEffect::Leave | ChatEffect::Run(SlashCommand::Quit) => return Flow::Leave,
-                // What is not among the requests that were told has not been seen, and a yes to it would be blind.
+                // What is not among the requests that were reported has not been seen, and a yes to it would be blind.
                 ChatEffect::Run(SlashCommand::Approve { request: Some(id), .. }) => {
                     let what = format!("{id} is not open; /requests lists the open ones");
                     let refused = News::Refused { what, prompt: None, ticket: None };
@@ -285,7 +285,7 @@ fn size() -> io::Result<Rect> {
     Ok(Rect::new(0, 0, width, height))
 }
 
-/// An empty window. Its size is told and never asked of the terminal, which would answer in the middle of the keys.
+/// An empty window. Its size is passed in and never asked of the terminal, which would answer in the middle of the keys.
 fn blank(area: Rect) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
     let mut backend = CrosstermBackend::new(io::stdout());
     backend.clear()?;

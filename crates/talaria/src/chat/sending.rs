@@ -1,4 +1,4 @@
-//! What a person says on its way to the engine. Where the connection broke, nobody knows whether it was heard: that is
+//! What a person says on its way to the engine. Where the connection broke, it is not known whether it arrived: that is
 //! looked up before anything is claimed.
 
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use super::words::given_back;
 use crate::engine::{not_done, not_known};
 use crate::insist::insist;
 
-/// What to do where nobody knows.
+/// What to do where that is not known.
 const LOOK: &str = "look at the conversation before you send it again";
 /// At most this many of the newest conversations are searched for one that may have begun.
 const LOOKED_AT: usize = 10;
@@ -29,7 +29,7 @@ pub(super) async fn send(prompt: PromptDraft, place: &Place) -> Done {
     };
     let trouble = match unstarted {
         Unstarted::Refused(trouble) => trouble,
-        Unstarted::Unknown(trouble) => match begun(&prompt, since, place).await {
+        Unstarted::Unknown(trouble) => match find_turn(&prompt, since, place).await {
             Ok(Begun::Yes(started)) => return Done::Started { started, epoch },
             Ok(Begun::No) => trouble,
             Ok(Begun::Perhaps) | Err(_) => not_known(&trouble, LOOK),
@@ -64,18 +64,18 @@ enum Begun {
 }
 
 /// Looks whether the engine wrote the turn down before the connection broke.
-async fn begun(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
+async fn find_turn(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
     let client = &place.desk.client;
     if let Some(id) = &place.session {
         let detail = insist(|| client.session(id.as_str())).await?;
-        return Ok(found(&detail, prompt, since));
+        return Ok(compare_turn(&detail, prompt, since));
     }
     let query = SessionQuery { limit: LOOKED_AT, kind: Some(Kind::Chat), ..SessionQuery::default() };
     let newest = insist(|| client.sessions(&query)).await?;
     let here = |cwd: &str, at: Timestamp| cwd == place.desk.cwd && at >= since;
     for info in newest.iter().filter(|info| here(&info.cwd, info.created_at)) {
         let detail = insist(|| client.session(info.id.as_str())).await?;
-        let found = found(&detail, prompt, since);
+        let found = compare_turn(&detail, prompt, since);
         if matches!(found, Begun::Yes(_)) {
             return Ok(found);
         }
@@ -83,7 +83,7 @@ async fn begun(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<
     Ok(Begun::No)
 }
 
-fn found(detail: &SessionDetail, prompt: &PromptDraft, since: Timestamp) -> Begun {
+fn compare_turn(detail: &SessionDetail, prompt: &PromptDraft, since: Timestamp) -> Begun {
     let masked = redact(&prompt.text);
     let is_new = |turn: &&TurnInfo| turn.created_at >= since;
     match detail.turns.last().filter(is_new) {
@@ -118,7 +118,7 @@ mod tests {
     fn a_turn_that_was_written_down_before_the_connection_broke_is_found() {
         let since: Timestamp = "2026-01-01T00:00:10Z".parse().unwrap();
         let prompt = PromptDraft { text: "mend it\n".to_owned(), images: Vec::new() };
-        let looked = |text: &str, at: &str| found(&conversation(text, at), &prompt, since);
+        let looked = |text: &str, at: &str| compare_turn(&conversation(text, at), &prompt, since);
         assert!(
             matches!(looked("mend it", "2026-01-01T00:00:11Z"), Begun::Yes(started) if started.turn == 3)
         );

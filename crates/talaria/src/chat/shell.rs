@@ -65,13 +65,13 @@ async fn pass_on(
             let trouble = refused("how the command ended is not known", &error);
             Broken { trouble, since: Some(since) }
         })?;
-        let news = told(news);
+        let news = chat_news(news);
         let _ = teller.send(Done::Shell { number, news }).await;
     }
     Ok(())
 }
 
-fn told(news: ShellNews) -> News {
+fn chat_news(news: ShellNews) -> News {
     match news {
         ShellNews::Output { text, .. } => News::ShellOutput(text),
         ShellNews::Cut { stream } => {

@@ -1,7 +1,7 @@
 //! The signals that a chat answers: Ctrl-C where the terminal still makes one of it, the wish of the system that it ends, a
-//! terminal that hangs up, and that it is put aside and goes on.
+//! terminal that hangs up, and that it is suspended and resumed.
 //!
-//! Whoever was told to end and does not, because nobody reads what it writes, is ended by the watchdog.
+//! A program that should end and does not, because its output is not read, is ended by the watchdog.
 
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -102,7 +102,7 @@ async fn one(signal: &mut Option<Signal>) {
     std::future::pending::<()>().await;
 }
 
-/// Ends the program some time after it was told to. It listens by itself: whoever is held up by a terminal that takes nothing
+/// Ends the program some time after the signal to end. It listens by itself: a loop that is held up by a terminal that takes nothing
 /// hears no signal.
 async fn watch_over(mut terminate: Option<Signal>, mut hang_up: Option<Signal>) {
     let signal = tokio::select! {

@@ -3,7 +3,7 @@
 
 use talaria_core::event::{Event, RateLimits, Started};
 
-/// What was told so far.
+/// What was reported so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
     /// What is in force.
@@ -31,7 +31,7 @@ impl Standing {
         }
     }
 
-    /// Learns what only holds when it is told.
+    /// Learns what only holds when it is reported.
     pub(super) fn take_live(&mut self, event: &Event) {
         if let Event::RateLimits(limits) = event {
             self.limits = Some(limits.clone());

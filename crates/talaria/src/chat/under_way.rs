@@ -1,8 +1,8 @@
-//! What was wished for and is not settled yet, by number: a number is settled once, however often that is told. Pure.
+//! What was wished for and is not settled yet, by number: a number is settled once, however often that is reported. Pure.
 
 use std::collections::BTreeMap;
 
-/// What is under way.
+/// What is running.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     last: u64,

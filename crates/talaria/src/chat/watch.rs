@@ -23,11 +23,11 @@ const TASKS: usize = 50;
 /// What wlast reported: the names of what waits, and how many tasks and background commands there are.
 type Told = Option<(Vec<String>, TaskCounts, usize)>;
 
-/// Looks until nobody listens; `again` lets it look at once.
+/// Looks until the receiver is gone; `again` lets it look at once.
 pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
     let (mut told, mut ends) = (None, Ends::default());
     loop {
-        let mut done = looked(&mut told, desk.onlooker.status().await);
+        let mut done = report_look(&mut told, desk.onlooker.status().await);
         if told.is_some()
             && let Ok(tasks) = desk.onlooker.tasks(&TaskQuery { limit: TASKS, ..TaskQuery::default() }).await
         {
@@ -42,13 +42,13 @@ pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sende
     }
 }
 
-/// What is told of a look at the engine. After one that found none everything is told anew: whoever was told that has
+/// What is reported of a look at the engine. After one that found none everything is reported anew: the face that heard so has
 /// forgotten what waits.
-fn looked(told: &mut Told, found: Result<EngineStatus, ClientError>) -> Vec<Done> {
+fn report_look(told: &mut Told, found: Result<EngineStatus, ClientError>) -> Vec<Done> {
     let missing = match found {
         Ok(status) => {
             let there = Some(Done::EngineSeen(Seen::There));
-            return there.into_iter().chain(changed(told, status)).collect();
+            return there.into_iter().chain(report_changes(told, status)).collect();
         }
         Err(ClientError::Stopped) => Seen::Stopped,
         Err(_) => Seen::Away,
@@ -57,7 +57,7 @@ fn looked(told: &mut Told, found: Result<EngineStatus, ClientError>) -> Vec<Done
     vec![Done::EngineSeen(missing)]
 }
 
-fn changed(told: &mut Told, status: EngineStatus) -> Option<Done> {
+fn report_changes(told: &mut Told, status: EngineStatus) -> Option<Done> {
     let EngineStatus { requests, tasks, background, .. } = status;
     let background = background.iter().filter(|command| command.confirmed).count();
     let name = |request: &RequestInfo| request.id.to_string();
@@ -87,11 +87,11 @@ mod tests {
         };
         let is_told = |done: &[Done]| matches!(done, [_, Done::News(News::Waiting { .. })]);
         let mut told = None;
-        assert!(is_told(&looked(&mut told, Ok(status()))));
-        assert!(!is_told(&looked(&mut told, Ok(status()))), "nothing has changed");
+        assert!(is_told(&report_look(&mut told, Ok(status()))));
+        assert!(!is_told(&report_look(&mut told, Ok(status()))), "nothing has changed");
         for missing in [ClientError::Stopped, ClientError::NotRunning] {
-            looked(&mut told, Err(missing));
-            assert!(is_told(&looked(&mut told, Ok(status()))));
+            report_look(&mut told, Err(missing));
+            assert!(is_told(&report_look(&mut told, Ok(status()))));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `talaria config set` and `unset`: one key is changed, or nothing, and the person is told when it counts.
+//! `talaria config set` and `unset`: one key is changed, or nothing, and the person learns when it takes effect.
 
 use serde_json::{Value as Json, json};
 use talaria_core::config::{Effect, assign, unread, withdraw};
@@ -66,7 +66,7 @@ fn within(text: &str, path: &KeyPath) -> Option<KeyPath> {
 /// Takes the right to change Talaria's configuration; its directory is made if it is missing.
 pub(crate) fn lock(home: &TalariaHome) -> Result<LockedUserFile, Trouble> {
     home.ensure().map_err(|error| {
-        Trouble::new(exit::FAILED, "cannot use Talaria's home").because(&error).try_this(error.hint())
+        Trouble::new(exit::FAILED, "cannot use Talaria's home").because(&error).try_this(error.next_step())
     })?;
     UserFile::lock(&home.config_file()).map_err(|error| file_trouble(&error))
 }

@@ -40,7 +40,7 @@ pub(super) fn problems(text: &str) -> Vec<ConfigProblem> {
 /// A problem as compilers tell it.
 pub(super) fn line(file: &Path, problem: &ConfigProblem) -> String {
     let (line, column) = (problem.line.unwrap_or(1), problem.column.unwrap_or(1));
-    // The place stands in front here.
+    // The place comes first here.
     let words = ConfigProblem { line: None, column: None, ..problem.clone() }.to_string();
     let text = format!("{}:{line}:{column}: {}: {}", file.display(), severity(problem), redact(&words));
     plain_line(&text).into_owned() + "\n"

@@ -16,7 +16,7 @@ use super::change::when;
 use super::{FIRST_LINE, check, file_trouble, lock, read};
 use crate::trouble::{Trouble, complain, exit};
 
-/// What is started when nobody says what.
+/// The default editor.
 const LAST_RESORT: &str = "vi";
 
 /// Runs the command.
@@ -34,7 +34,7 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
                 let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
                 return Err(trouble.because("the copy to be edited no longer exists"));
             }
-            Err(error) => return Err(copy.kept(file_trouble(&error))),
+            Err(error) => return Err(copy.keep_copy(file_trouble(&error))),
         };
         if text == copy.begin {
             complain(&format!("{} was not changed\n", file.display()));
@@ -50,7 +50,7 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
                 continue;
             }
             let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
-            return Err(copy.kept(trouble.because("the edited text is not valid")));
+            return Err(copy.keep_copy(trouble.because("the edited text is not valid")));
         }
         return put(home, before.as_deref(), &text, copy);
     }
@@ -60,15 +60,15 @@ pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
 fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Result<u8, Trouble> {
     let locked = match lock(home) {
         Ok(locked) => locked,
-        Err(trouble) => return Err(copy.kept(trouble)),
+        Err(trouble) => return Err(copy.keep_copy(trouble)),
     };
     let file = home.config_file();
     if locked.text() != before {
         let trouble = Trouble::new(exit::FAILED, format!("{} was not changed", file.display()));
-        return Err(copy.kept(trouble.because("it was changed elsewhere while you edited")));
+        return Err(copy.keep_copy(trouble.because("it was changed elsewhere while you edited")));
     }
     if let Err(error) = locked.replace(text) {
-        return Err(copy.kept(file_trouble(&error)));
+        return Err(copy.keep_copy(file_trouble(&error)));
     }
     copy.remove();
     complain(&format!("{} is changed; most keys take effect from the next turn\n", file.display()));
@@ -85,7 +85,7 @@ fn editor() -> String {
 async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
     let failed = |cause: &dyn std::fmt::Display, hint: &str| {
         let trouble = Trouble::new(exit::FAILED, format!("cannot edit with {editor}")).because(cause);
-        copy.kept(trouble.try_this(hint))
+        copy.keep_copy(trouble.try_this(hint))
     };
     let cannot = |cause: &dyn std::fmt::Display| {
         failed(cause, "set VISUAL or EDITOR to a program that you have; the file was not changed")
@@ -106,7 +106,7 @@ async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
     }
 }
 
-/// Asks the person. Without a terminal nobody is there to edit again.
+/// Asks the person. Without a terminal there is no one to edit again.
 fn is_wanted_again() -> Result<bool, Trouble> {
     if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
         return Ok(false);
@@ -118,7 +118,7 @@ fn is_wanted_again() -> Result<bool, Trouble> {
     Ok(read > 0 && !matches!(line.trim().to_ascii_lowercase().as_str(), "n" | "no"))
 }
 
-/// What the person edits: readable by nobody else, since there may be secrets in it.
+/// What the person edits: readable by no one else, since there may be secrets in it.
 struct Copy {
     path: PathBuf,
     begin: String,
@@ -136,13 +136,13 @@ impl Copy {
         Ok(Self { path, begin: text.to_owned() })
     }
 
-    /// The copy is not taken: where it is stands in the hint, unless nobody wrote anything into it.
-    fn kept(&self, trouble: Trouble) -> Trouble {
+    /// The copy is not used: the hint says where it is, unless it is unchanged.
+    fn keep_copy(&self, trouble: Trouble) -> Trouble {
         if std::fs::read_to_string(&self.path).is_ok_and(|text| text == self.begin) {
             let _ = std::fs::remove_file(&self.path);
             return trouble;
         }
-        let hint = trouble.hint().to_owned();
+        let hint = trouble.hint();
         let place = format!("your edited text is kept in {}", self.path.display());
         trouble.try_this(if hint.is_empty() { place } else { format!("{hint}; {place}") })
     }

@@ -62,10 +62,10 @@ fn list(leaves: &[Leaf]) -> String {
     leaves.iter().map(|leaf| plain_line(&masked(leaf)).into_owned() + "\n").collect()
 }
 
-/// What stands in the place of a secret of an MCP server.
+/// What is in the place of a secret of an MCP server.
 const MASK: &str = "[redacted:secret]";
 
-/// The value of a key of an MCP server with its secrets masked, if it has any: what is secret there is told by more than
+/// The value of a key of an MCP server with its secrets masked, if it has any: whether something is secret depends on more than
 /// by its shape.
 fn server_masked(leaf: &Leaf) -> Option<Json> {
     let parts: Vec<&str> = leaf.path.parts().iter().map(String::as_str).collect();

@@ -21,7 +21,7 @@ pub(crate) enum News {
     Event(Box<Numbered>),
     /// The engine is away, for longer than a moment.
     Away,
-    /// It is back, after that was told.
+    /// It is back, after that was reported.
     Back,
     /// Nothing more comes.
     Over(Option<ClientError>),
@@ -41,7 +41,7 @@ impl Drop for Stream {
 }
 
 impl Stream {
-    /// Follows a conversation from behind the number `after`.
+    /// Follows a conversation after the number `after`.
     pub(crate) fn follow(client: &Client, session: &SessionId, after: i64) -> Self {
         let (sender, news) = mpsc::channel(AHEAD);
         let reader = tokio::spawn(read(client.clone(), session.clone(), after, sender));
@@ -77,7 +77,7 @@ async fn pass_on(follow: &mut Follow, news: &mpsc::Sender<News>) {
             None => News::Over(None),
         };
         let is_over = matches!(next, News::Over(_));
-        // Nobody reads any more when the show is over.
+        // The receiver is gone when the show is over.
         if news.send(next).await.is_err() || is_over {
             return;
         }

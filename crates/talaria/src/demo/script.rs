@@ -64,7 +64,7 @@ fn spoken(text: &str) -> Reply {
         .fold(Reply::new(), |reply, word| reply.text(word).pause(Duration::from_millis(18)))
 }
 
-/// A Codex that talks to nobody but the scripted model.
+/// A Codex that talks to no one but the scripted model.
 pub(crate) fn codex_config(base_url: &str) -> String {
     format!(
         r#"model = "gpt-5.5"

@@ -32,11 +32,11 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         Ok(codex) => codex,
         Err(error) => {
             servers(&settings.config.servers, None).into_iter().try_for_each(&mut *show)?;
-            return show(Check::problem("codex", error.to_string(), error.hint()));
+            return show(Check::problem("codex", error.to_string(), error.next_step()));
         }
     };
     servers(&settings.config.servers, Some(&codex.version)).into_iter().try_for_each(&mut *show)?;
-    show(found(&codex))?;
+    show(check_codex(&codex))?;
     show(version(&codex))?;
     show(drift(&codex.path).await)?;
     let mut spec = HostSpec::new(&codex, settings.codex_home(), settings.home.hosts_dir());
@@ -85,7 +85,7 @@ fn config(settings: &Settings) -> Vec<Check> {
     settings.problems.iter().map(check).collect()
 }
 
-fn found(codex: &CodexBinary) -> Check {
+fn check_codex(codex: &CodexBinary) -> Check {
     let origin = match codex.origin {
         CodexOrigin::Configured => "codex.bin in the configuration",
         CodexOrigin::Path => "on PATH",
@@ -96,7 +96,7 @@ fn found(codex: &CodexBinary) -> Check {
         None => Check::ok("codex", detail),
         Some(error) => {
             let detail = format!("{detail}\nthe one on PATH was skipped: {error}");
-            Check::warning("codex", detail, error.hint())
+            Check::warning("codex", detail, error.next_step())
         }
     }
 }

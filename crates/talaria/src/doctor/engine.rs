@@ -40,9 +40,9 @@ pub(super) async fn engine(home: &TalariaHome) -> Check {
             Check::warning("engine", format!("{detail}; this is {}", env!("CARGO_PKG_VERSION")), remedy)
         }
         Err(error) => {
-            let remedy = error.next_step().unwrap_or_else(|| "stop it with `talaria stop`".to_owned());
+            let remedy = error.next_step().unwrap_or_else(|| "stop it with `talaria stop`".into());
             match error {
-                // Nobody knows whether it works.
+                // It is not known whether it works.
                 ClientError::Broken(_) => Check::warning("engine", error.to_string(), remedy),
                 _ => Check::problem("engine", error.to_string(), remedy),
             }
@@ -119,7 +119,7 @@ async fn check_store(path: &Path) -> Check {
     }
 }
 
-/// Does something of this home run that nobody sees?
+/// Does something of this home run without an engine?
 pub(super) fn leftovers(home: &TalariaHome) -> Option<Check> {
     let found = leftovers::find(home);
     let detail = format!("running without an engine: {}", left::count(&found));

@@ -1,6 +1,6 @@
 //! A line for every configured MCP server that cannot work, as far as that is cheap to see: nothing is started or called.
 //!
-//! What is wrong with the keys themselves is told by the check of the configuration. A server that does not work ends no
+//! What is wrong with the keys themselves is reported by the check of the configuration. A server that does not work ends no
 //! turn, so these are warnings.
 
 use std::ffi::OsStr;
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str, version: &Version) -> Vec<String> {
+    fn details(text: &str, version: &Version) -> Vec<String> {
         let config = parse(text).unwrap().config;
         servers(&config.servers, Some(version)).into_iter().map(|check| check.detail).collect()
     }
@@ -98,7 +98,7 @@ mod tests {
             command = "/bin/sh"
             env = { API_KEY = "hunter2" }
         "#;
-        let newer = told(text, &Version::new(0, 166, 0));
+        let newer = details(text, &Version::new(0, 166, 0));
         let expected = [
             "gone: the program no-such-program-of-talaria is not found",
             "gone: the directory /no/such/directory is not there",
@@ -106,7 +106,7 @@ mod tests {
             "unset: the variable TALARIA_TOKEN is Talaria's own and does not reach Codex",
         ];
         assert_eq!(newer, expected);
-        let older = told(text, &Version::new(0, 130, 0));
+        let older = details(text, &Version::new(0, 130, 0));
         assert_eq!(older.len(), 5);
         assert!(older[4].starts_with("secret: ") && !older[4].contains("hunter2"), "{older:?}");
     }

@@ -42,7 +42,7 @@ pub(super) async fn run(options: &Hermes) -> Result<u8, Trouble> {
 
 fn trouble(error: &HermesError) -> Trouble {
     let exit = if error.is_usage() { exit::USAGE } else { exit::FAILED };
-    Trouble::new(exit, "cannot import from Hermes").because(error).try_this(error.hint())
+    Trouble::new(exit, "cannot import from Hermes").because(error).try_this(error.next_step())
 }
 
 /// Says what would happen.
@@ -55,11 +55,11 @@ async fn preview(settings: &Settings, source: &HermesSource) -> Result<Report, T
     let came = match settings.home.store_file().exists() {
         true => {
             let client = engine::reach(&settings.home).await?;
-            pages(&client, &asked(path, ImportHow::Preview, None)?).await?
+            pages(&client, &import_request(path, ImportHow::Preview, None)?).await?
         }
         false => patiently("reading conversations", all_pages(path)).await?,
     };
-    report.told(came);
+    report.add_sessions(came);
     Ok(report)
 }
 
@@ -78,7 +78,7 @@ async fn all_pages(path: &Path) -> Result<ReadSessions, Trouble> {
     }
 }
 
-/// A database that cannot be read, or not to its end, is told in the report; everything else ends the command.
+/// A database that cannot be read, or not to its end, is in the report; everything else ends the command.
 fn broken_off(sessions: ImportedSessions, problem: Problem) -> Result<ReadSessions, Trouble> {
     match problem.code {
         ProblemCode::BadRequest => {
@@ -100,15 +100,15 @@ async fn import(settings: &Settings, source: &HermesSource) -> Result<Report, Tr
     let planned = import.apply(source).map_err(|error| trouble(&error))?;
     let mut report = Report::new(&settings.home, source, planned);
     if let (Some(client), Some(path)) = (client, &source.database) {
-        let came = pages(&client, &asked(path, ImportHow::Take, Some(import.run()))?).await?;
-        report.told(came);
+        let came = pages(&client, &import_request(path, ImportHow::Take, Some(import.run()))?).await?;
+        report.add_sessions(came);
     }
     let came = if report.brought_sessions() { HermesSessions::Imported } else { HermesSessions::None };
     import.finish(came).map_err(|error| trouble(&error))?;
     Ok(report)
 }
 
-fn asked(path: &Path, how: ImportHow, run: Option<&str>) -> Result<Asked, Trouble> {
+fn import_request(path: &Path, how: ImportHow, run: Option<&str>) -> Result<Asked, Trouble> {
     let path = path.to_str().ok_or_else(|| {
         Trouble::new(exit::USAGE, format!("cannot read {}", path.display()))
             .because("its path is not valid UTF-8")

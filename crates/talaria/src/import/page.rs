@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use talaria_render::plain_line;
 
-/// Of these nobody reads more in a report; `--json` has all.
+/// More of these are not listed in a report; `--json` has all.
 pub(super) const SHOWN: usize = 20;
 
 /// Lines of which nothing can do harm in a terminal.

@@ -118,7 +118,7 @@ impl Report {
     }
 
     /// What became of the conversations: those that came, and why the rest did not.
-    pub(super) fn told(&mut self, ReadSessions { sessions, not_read }: ReadSessions) {
+    pub(super) fn add_sessions(&mut self, ReadSessions { sessions, not_read }: ReadSessions) {
         let is_empty = not_read.is_some() && sessions.seen == 0;
         self.sessions = (!is_empty).then_some(sessions);
         self.sessions_not_read = not_read;

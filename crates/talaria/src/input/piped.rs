@@ -16,7 +16,7 @@ use crate::trouble::{Trouble, complain, exit};
 /// How long a pipe may be silent before the turn begins without it.
 const FIRST_BYTE: Duration = Duration::from_secs(3);
 
-/// Longer than anybody waits.
+/// Longer than anyone waits.
 const EVER: Duration = Duration::from_secs(365 * 24 * 3600);
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;

@@ -17,7 +17,7 @@ use talaria_render::{Color, Paint, Style, StyledText};
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
-/// What stands in the place of a value that is written but must not be seen.
+/// What is in the place of a value that is written but must not be seen.
 const MASK: &str = "\"[redacted:secret]\"";
 
 /// What is compared.

@@ -33,7 +33,7 @@ pub(crate) enum Done {
     Unchanged,
     /// Only shown.
     DryRun,
-    /// Nobody said yes.
+    /// It was not confirmed.
     NotConfirmed,
     /// The bytes from before are there again.
     Restored,

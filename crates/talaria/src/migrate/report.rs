@@ -23,7 +23,7 @@ pub(crate) enum Line {
         why: Option<String>,
         /// Keys that Codex has nothing for.
         skipped: Vec<Skipped>,
-        /// Secrets in whose place the name of a variable stands.
+        /// Secrets that are replaced by the name of a variable.
         secrets: Vec<Referred>,
         /// The other variables that it refers to.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,8 +123,8 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], sta
     let has_line =
         |place: &EntryPlace| wish.servers.iter().any(|server| Some(&*server.name) == server_of(place));
     let staying = planned.undecided.iter().filter(|place| !has_line(place));
-    lines.extend(staying.map(|place| unwanted(place, Status::Kept)));
-    lines.extend(dropped.iter().map(|place| unwanted(place, gone)));
+    lines.extend(staying.map(|place| removal_line(place, Status::Kept)));
+    lines.extend(dropped.iter().map(|place| removal_line(place, gone)));
     lines
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn freed(freed: &Freed) -> String {
     )
 }
 
-/// Says of an entry that somebody else's Talaria may miss it.
+/// Says of an entry that another Talaria may miss it.
 pub(crate) fn replaced(place: &EntryPlace) -> String {
     format!(
         "{place} was written by a Talaria that this home has no record of, perhaps from another home; it is replaced"
@@ -151,7 +151,7 @@ fn server_of(place: &EntryPlace) -> Option<&str> {
 }
 
 /// The line of what an earlier migration wrote and this one does not want.
-fn unwanted(place: &EntryPlace, status: Status) -> Line {
+fn removal_line(place: &EntryPlace, status: Status) -> Line {
     match place {
         EntryPlace::Plugin(name) => Line::Plugin { name: name.clone(), status },
         EntryPlace::Server(name) => {

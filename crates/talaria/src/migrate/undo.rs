@@ -6,7 +6,7 @@ use talaria_home::home::TalariaHome;
 
 use super::diff::Change;
 use super::outcome::{Done, Outcome};
-use super::{Answer, confirmed, finish, not_confirmed, report, show_change, target, trouble, wish};
+use super::{Answer, ask_confirmation, finish, not_confirmed, report, show_change, target, trouble, wish};
 use crate::args;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -15,7 +15,7 @@ use talaria_render::plain_line;
 /// Runs the command.
 pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let home = TalariaHome::from_env().map_err(|error| {
-        Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.hint())
+        Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.next_step())
     })?;
     // Of little use here: where Codex is can be given by an option too, and what is secret is mostly seen by its name.
     let settings = Settings::load().ok();
@@ -31,7 +31,7 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let change =
         Change { path: undo.file(), old: Some(&draft.old), new: draft.new.as_deref(), secrets: &secrets };
     show_change(options, &change)?;
-    match confirmed(options, "Do this to").await? {
+    match ask_confirmation(options, "Do this to").await? {
         Answer::OnlyLooking => {
             finish(options, &Outcome::new(Done::DryRun, undo.file(), 0), "nothing was changed")
         }
@@ -72,13 +72,13 @@ fn nothing_but(
     if !options.dry_run {
         undo.apply().map_err(|error| trouble(&error))?;
     }
-    let left = left(draft);
+    let left = report_left(draft);
     let outcome = Outcome { left: &left, ..Outcome::new(Done::NothingToUndo, undo.file(), 0) };
     finish(options, &outcome, "nothing to undo: you changed the entries since, so they are yours")
 }
 
 /// Names what stays, and says why.
-fn left(undone: &UndoneMigration) -> Vec<String> {
+fn report_left(undone: &UndoneMigration) -> Vec<String> {
     let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
     for path in &left {
         complain(&format!("note: {} was changed since Talaria wrote it, so it is kept\n", plain_line(path)));
@@ -87,7 +87,7 @@ fn left(undone: &UndoneMigration) -> Vec<String> {
 }
 
 fn tell(options: &args::Migrate, undo: &MigrationUndo, undone: &UndoneMigration) -> Result<u8, Trouble> {
-    let left = left(undone);
+    let left = report_left(undone);
     for freed in &undone.freed {
         complain(&format!("note: {}\n", plain_line(&report::freed(freed))));
     }

@@ -19,7 +19,7 @@ use crate::trouble::{Trouble, exit};
 /// The server that offers Talaria's own tools.
 pub(crate) const TOOLS: &str = "talaria-tools";
 
-/// What is wanted, with what is to be told about it.
+/// What is wanted, with what is to be reported about it.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) additions: Additions,
@@ -43,7 +43,7 @@ impl Wish {
     }
 
     /// Adds what the reader of the configuration would advise about keys that have no effect. If the servers cannot be
-    /// read at all, nobody knows which ones are wanted.
+    /// read at all, it is not known which ones are wanted.
     pub(crate) fn advise(&mut self, problems: &[ConfigProblem]) {
         for problem in problems.iter().filter(|problem| problem.key.as_deref() == Some("mcp_servers")) {
             self.warnings.push(problem.to_string());
@@ -119,7 +119,7 @@ pub(crate) fn wish(
         }
     }
     if let Some(profile) = &options.permissions {
-        allowed(profile, config)?;
+        check_profile(profile, config)?;
         additions.default_permissions = Some(profile.clone());
     }
     Ok(Wish { additions, servers, secrets: secrets(config), warnings })
@@ -169,8 +169,8 @@ fn tools(itself: &Itself<'_>) -> Result<CodexServer, Trouble> {
     Ok(made)
 }
 
-/// A profile that gives more than Talaria's own configuration allows would open in Codex what was closed here.
-fn allowed(profile: &str, config: &Config) -> Result<(), Trouble> {
+/// A profile that permits more than Talaria's own configuration allows would open in Codex what was closed here.
+fn check_profile(profile: &str, config: &Config) -> Result<(), Trouble> {
     let gives = match profile {
         ":read-only" => 0,
         ":workspace" => 1,
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
 
-    fn wished(arguments: &str, config: &str) -> Result<Wish, Trouble> {
+    fn read_wish(arguments: &str, config: &str) -> Result<Wish, Trouble> {
         let line = ["talaria", "migrate"].into_iter().chain(arguments.split_whitespace());
         let Ok(Cli { command: Some(Command::Migrate(options)), .. }) = Cli::try_parse_from(line) else {
             panic!("not a migration: {arguments}")
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn servers_are_said_in_codexs_words_and_talarias_own_tools_are_one_of_them() {
-        let wish = wished("", "[mcp_servers.a]\ncommand = \"~/bin/a\"\ntimeout = 5\n").unwrap();
+        let wish = read_wish("", "[mcp_servers.a]\ncommand = \"~/bin/a\"\ntimeout = 5\n").unwrap();
         expect![[r#"
             [mcp_servers.a]
             command = "/home/me/bin/a"
@@ -241,13 +241,13 @@ mod tests {
         .assert_eq(&shown(&wish));
         assert_eq!(wish.additions.plugins, ["p@m"]);
         assert_eq!((wish.additions.default_permissions.as_deref(), wish.exit()), (None, 0));
-        assert_eq!(shown(&wished("--no-tools", "").unwrap()), "");
+        assert_eq!(shown(&read_wish("--no-tools", "").unwrap()), "");
     }
 
     #[test]
     fn a_server_that_cannot_be_said_is_an_error_of_its_own_and_a_users_own_tools_win() {
         let config = "[mcp_servers.a]\n[mcp_servers.talaria-tools]\ncommand = \"mine\"\n";
-        let wish = wished("", config).unwrap();
+        let wish = read_wish("", config).unwrap();
         assert_eq!(shown(&wish), "[mcp_servers.talaria-tools]\ncommand = \"mine\"\n");
         assert_eq!((wish.exit(), wish.warnings.len()), (exit::FAILED, 1));
         assert_eq!(wish.additions.undecided, [Undecided::Server("a".to_owned())]);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn servers_that_cannot_be_read_at_all_are_told_and_may_still_be_wanted() {
         let config = "mcp_servers = 3\n";
-        let mut wish = wished("", config).unwrap();
+        let mut wish = read_wish("", config).unwrap();
         wish.advise(&parse(config).unwrap().problems);
         assert_eq!(wish.additions.undecided, [Undecided::Servers]);
         assert!(wish.warnings[0].contains("mcp_servers"), "{:?}", wish.warnings);
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_key_that_is_not_known_comes_with_the_nearest_name() {
         let config = "[mcp_servers.a]\ncomand = \"x\"\nurl = \"https://example.org\"\n";
-        let mut wish = wished("", config).unwrap();
+        let mut wish = read_wish("", config).unwrap();
         wish.advise(&parse(config).unwrap().problems);
         let skipped = &wish.servers[0].skipped[0];
         assert_eq!(
@@ -277,8 +277,8 @@ mod tests {
     #[test]
     fn secrets_are_written_only_when_that_was_said_and_then_they_are_masked() {
         let config = "[mcp_servers.a]\ncommand = \"a\"\nenv = { API_KEY = \"quite secret\" }\n";
-        assert!(!shown(&wished("", config).unwrap()).contains("quite secret"));
-        let wish = wished("--include-secrets", config).unwrap();
+        assert!(!shown(&read_wish("", config).unwrap()).contains("quite secret"));
+        let wish = read_wish("--include-secrets", config).unwrap();
         assert!(shown(&wish).contains("quite secret"));
         assert_eq!(wish.secrets, ["quite secret"]);
     }
@@ -292,7 +292,12 @@ mod tests {
             + &server("two", "first-secret")
             + &server("three", "second-secret");
         let outcomes = |arguments: &str| -> Vec<bool> {
-            wished(arguments, &config).unwrap().servers.iter().map(|server| server.server.is_ok()).collect()
+            read_wish(arguments, &config)
+                .unwrap()
+                .servers
+                .iter()
+                .map(|server| server.server.is_ok())
+                .collect()
         };
         assert_eq!(outcomes(""), [true, true, false]);
         assert_eq!(outcomes("--include-secrets"), [true; 3]);
@@ -301,7 +306,7 @@ mod tests {
     #[test]
     fn a_profile_that_gives_more_than_talarias_own_configuration_is_not_written() {
         let profile = |arguments: &str, config: &str| {
-            let profile = wished(arguments, config).map(|wish| wish.additions.default_permissions);
+            let profile = read_wish(arguments, config).map(|wish| wish.additions.default_permissions);
             profile.map_err(|trouble| (trouble.exit, trouble.cause().to_owned()))
         };
         let tight = "[codex]\nsandbox = \"read-only\"\n";

@@ -98,7 +98,7 @@ mod tests {
         assert!(takes_yes(&permissions) && !takes_yes(&input));
         let hint = |ask: &Ask, decision| {
             let typed = Typed { decision, reason: None, answers: None };
-            chat_answer(&ticket, Some(ask), typed).unwrap_err().hint().to_owned()
+            chat_answer(&ticket, Some(ask), typed).unwrap_err().hint()
         };
         assert_eq!(hint(&permissions, Decision::AcceptAlways), "/approve req-1 once or session");
         assert_eq!(

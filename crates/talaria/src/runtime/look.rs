@@ -56,10 +56,12 @@ pub(super) async fn state(
     codex: Option<Result<CodexBinary, LocateError>>,
 ) -> State {
     let codex = match codex {
-        Some(Ok(codex)) => found(settings, &codex).await,
-        Some(Err(error)) => {
-            Codex { error: Some(error.to_string()), hint: Some(error.hint().to_owned()), ..Codex::default() }
-        }
+        Some(Ok(codex)) => inspect_codex(settings, &codex).await,
+        Some(Err(error)) => Codex {
+            error: Some(error.to_string()),
+            hint: Some(error.next_step().in_shell()),
+            ..Codex::default()
+        },
         None => Codex::default(),
     };
     State {
@@ -77,7 +79,7 @@ pub(super) fn verdict(settings: &Settings, choice: RuntimeChoice) -> Option<Runt
     runtime_for(settings.config.model.provider.as_deref(), choice, THIS_BUILD)
 }
 
-async fn found(settings: &Settings, codex: &CodexBinary) -> Codex {
+async fn inspect_codex(settings: &Settings, codex: &CodexBinary) -> Codex {
     let login = login(settings, codex).await;
     let hint = matches!(login, Login::Out).then(|| login_hint(codex));
     Codex {
@@ -89,7 +91,7 @@ async fn found(settings: &Settings, codex: &CodexBinary) -> Codex {
     }
 }
 
-/// Asks Codex itself; its files are nobody else's business.
+/// Asks Codex itself; its files are private.
 async fn login(settings: &Settings, codex: &CodexBinary) -> Login {
     let unknown = |error: &dyn std::fmt::Display| Login::Unknown {
         why: first_line(&redact(&error.to_string())).to_owned(),

@@ -31,7 +31,7 @@ pub(super) fn text(state: &State) -> String {
         "runtime",
         state.openai_runtime.map_or("the value of model.openai_runtime cannot be used", RuntimeChoice::name),
     );
-    row("used", &used(state.verdict));
+    row("used", &runtime_in_use(state.verdict));
     row("provider", &provider(state.provider.as_deref()));
     let codex = &state.codex;
     match (&codex.version, &codex.path, &codex.error) {
@@ -81,7 +81,7 @@ pub(super) fn changed(
     let old = before.map_or("a value that could not be used", RuntimeChoice::name);
     let mut out = format!("runtime    {name} (was {old}), in {}\n", file.display());
     out.push_str("           takes effect from the next turn\n");
-    out.push_str(&format!("used       {}\n", used(verdict)));
+    out.push_str(&format!("used       {}\n", runtime_in_use(verdict)));
     if choice == RuntimeChoice::CodexAppServer {
         out.push_str(&format!("tools      not reachable on it: {}\n", LOOP_TOOLS.join(", ")));
         out.push_str(
@@ -92,7 +92,7 @@ pub(super) fn changed(
     out
 }
 
-fn used(verdict: Option<RuntimeSelection>) -> String {
+fn runtime_in_use(verdict: Option<RuntimeSelection>) -> String {
     let Some(RuntimeSelection { runtime, because }) = verdict else {
         return "nothing: this build has no runtime".to_owned();
     };

@@ -1,4 +1,4 @@
-//! A line in a file that says that we wrote it, and by a checksum whether anybody changed it since.
+//! A line in a file that says that we wrote it, and by a checksum whether anyone changed it since.
 //!
 //! Not against malice: it keeps us from throwing away what a person wrote.
 

@@ -48,7 +48,7 @@ async fn export(client: &Client, options: &Export, existing: Existing) -> Result
     let mut writer = Writer { format: options.format, speaker, before: None };
     target.write(&writer.head(&detail))?;
     let exporting = async {
-        // What was said before the first event stands at 0.
+        // What was said before the first event is at 0.
         let mut after = -1;
         loop {
             let page = client.messages(detail.info.id.as_str(), after, PAGE).await;
@@ -131,7 +131,7 @@ impl Target {
     async fn finish(self) -> Result<Option<String>, Trouble> {
         let Self::File { path, file, existing } = self else { return Ok(None) };
         let name = path.clone();
-        // A slow disk holds nobody else up.
+        // A slow disk does not hold up others.
         let kept = tokio::task::spawn_blocking(move || {
             file.as_file().sync_all()?;
             let kept = match existing {
@@ -147,7 +147,7 @@ impl Target {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Trouble {
-    // The words of an error that is wrapped name a file for the meantime, which nobody asked for.
+    // The words of an error that is wrapped name a file for the meantime, which means nothing to the user.
     let cause = match error.kind() {
         io::ErrorKind::NotFound => "its directory does not exist".to_owned(),
         io::ErrorKind::AlreadyExists => "it already exists".to_owned(),

@@ -26,7 +26,7 @@ pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Tr
     if options.yes {
         return throw_away(client, options).await;
     }
-    let preview = ask(client, wanted(options.limits, Purpose::Preview)).await?;
+    let preview = ask(client, prune_request(options.limits, Purpose::Preview)).await?;
     if options.json {
         return print(&json_lines(&[preview]));
     }
@@ -50,7 +50,7 @@ enum Purpose {
     Deed,
 }
 
-fn wanted(limits: Limits, purpose: Purpose) -> Prune {
+fn prune_request(limits: Limits, purpose: Purpose) -> Prune {
     Prune {
         older_than_ms: limits.older_than.map(milliseconds),
         keep: limits.keep,
@@ -65,7 +65,7 @@ async fn ask(client: &Client, prune: Prune) -> Result<Pruned, Trouble> {
 }
 
 async fn throw_away(client: &Client, options: &args::Prune) -> Result<(), Trouble> {
-    let pruned = ask(client, wanted(options.limits, Purpose::Deed)).await?;
+    let pruned = ask(client, prune_request(options.limits, Purpose::Deed)).await?;
     print(&if options.json {
         json_lines(&[pruned])
     } else {
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn a_preview_throws_nothing_away() {
         let limits = Limits { older_than: Some(Duration::from_secs(1)), keep: Some(3), max_size: None };
-        let preview = wanted(limits, Purpose::Preview);
+        let preview = prune_request(limits, Purpose::Preview);
         assert_eq!((preview.older_than_ms, preview.keep, preview.dry_run), (Some(1000), Some(3), true));
-        assert!(!wanted(limits, Purpose::Deed).dry_run);
+        assert!(!prune_request(limits, Purpose::Deed).dry_run);
     }
 }

@@ -46,7 +46,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
         out += paint.text(Style::DIM, &older) + "\n";
     }
     for message in &detail.messages {
-        out += said(message, paint);
+        out += message_text(message, paint);
     }
     let next = match (&info.task, info.id.short(), info.running) {
         (_, id, _) if detail.origin.is_some() => {
@@ -91,7 +91,7 @@ fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
     sheet
 }
 
-/// How a turn stands, in a word or two.
+/// State of a turn, in a word or two.
 fn standing(turn: &TurnInfo) -> String {
     match (&turn.outcome, turn.stage) {
         (Some(report), _) => match &report.outcome {
@@ -105,7 +105,7 @@ fn standing(turn: &TurnInfo) -> String {
     }
 }
 
-fn said(message: &Message, paint: Paint) -> StyledText {
+fn message_text(message: &Message, paint: Paint) -> StyledText {
     let mut out = StyledText::default();
     let content = message.content.as_deref().map(str::trim).filter(|text| !text.is_empty());
     match message.role {

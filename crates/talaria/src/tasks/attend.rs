@@ -1,13 +1,12 @@
 //! Looking on at a task until it has ended: live (`watch`), or only for its end (`--wait`).
 //!
 //! A passive client may leave at any time; the task continues. What is asked meanwhile is answered here where the question
-//! can be seen and the answer typed; else it is told how to answer.
+//! can be seen and the answer typed; else a line says how to answer.
 
 use std::io::{self, IsTerminal};
 
 use jiff::Timestamp;
 use talaria_core::api::{TaskInfo, TaskStatus, TurnInfo};
-use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::Report;
 use talaria_server::client::Client;
@@ -58,7 +57,7 @@ pub(super) async fn watch(id: &str, view: View) -> Result<u8, Trouble> {
     let looking = async {
         let client = reach().await?;
         let task = find("cannot watch this task", &client, id).await?;
-        let looked = unsettled(&client, task).await?;
+        let looked = find_turn(&client, task).await?;
         Ok((client, looked))
     };
     let (client, looked) =
@@ -78,7 +77,7 @@ enum Looked {
 }
 
 /// Finds the turn that runs, or the one that is to come.
-async fn unsettled(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
+async fn find_turn(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
     if task.status.is_terminal() {
         return Ok(Looked::Ended(Box::new(task)));
     }
@@ -112,8 +111,7 @@ fn show_ended(task: &TaskInfo, view: View) -> Result<u8, Trouble> {
     match (view, &task.outcome) {
         (View::Events, Some(report)) => {
             let mut lines = JsonLines::new(io::stdout(), &task.session);
-            let outcome = Event::Outcome(Box::new(report.clone()));
-            let shown = lines.left(&outcome).and_then(|()| lines.flush());
+            let shown = lines.left(report, exit_code_of(task)).and_then(|()| lines.flush());
             // The reader of our output has seen enough.
             drop(shown);
         }
@@ -161,12 +159,12 @@ pub(super) async fn attend(
         let renderer = renderer(view, &followed.session);
         let end = conversation::run(&followed, renderer, answerer, lines, stops).await?;
         if end.has_left {
-            return Ok(end.report.exit);
+            return Ok(end.exit);
         }
         let task = find("cannot follow the task any more", client, &id).await?;
         // A follow-up that is over already is shown, too.
         if task.status.is_terminal() && task.turns <= turn {
-            return ended(&task, &end.report, view);
+            return finish_view(&task, &end.report, view);
         }
         complain(&format!("{id} continues with its next turn\n"));
         (answerer, lines) = (end.answerer, end.lines);
@@ -174,10 +172,10 @@ pub(super) async fn attend(
     }
 }
 
-fn ended(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
+fn finish_view(task: &TaskInfo, report: &Report, view: View) -> Result<u8, Trouble> {
     match view {
         View::Answer => complain(&complaint(report)),
-        View::Outcome => print(&json_lines(&[task]))?,
+        View::Outcome => print(&super::json(task))?,
         View::Live | View::Events => {}
     }
     Ok(exit_code(report))

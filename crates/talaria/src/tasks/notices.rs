@@ -14,7 +14,7 @@ use talaria_render::sheet::Sheet;
 use talaria_render::{Look, Paint, Style, StyledText, plain};
 
 /// Sends what is owed, or says what would be sent.
-pub(super) async fn told(options: &NotifyTasks, client: &Client, look: Look) -> Result<StyledText, Trouble> {
+pub(super) async fn send(options: &NotifyTasks, client: &Client, look: Look) -> Result<StyledText, Trouble> {
     let notify = Notify { limit: options.limit as usize, dry_run: options.dry_run };
     let notices = patiently("telling", client.notify(notify)).await;
     let notices = notices.map_err(|error| refused("cannot send notifications", &error))?;

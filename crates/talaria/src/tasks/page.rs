@@ -1,4 +1,4 @@
-//! One task for people: how it stands, what it did and changed, what it waits for, and at the end its answer.
+//! One task for people: its state, what it did and changed, what it waits for, and at the end its answer.
 //!
 //! Pure: the task and the present time in, text out. Everything that came from elsewhere is made harmless.
 

@@ -44,7 +44,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
         None => starting.await?,
     };
     warn_of_program(started.codex.as_ref());
-    let words = told(options, &started, Reader::Shell);
+    let words = confirmation(options, &started, Reader::Shell);
     let Some(stops) = &mut stops else {
         if options.json {
             print(&words)?;
@@ -53,7 +53,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
         }
         return Ok(0);
     };
-    // What is printed is the answer; how to come back to the task stands beside it.
+    // What is printed is the answer; how to return to the task is on standard error.
     if options.json {
         print(&words)?;
     } else {
@@ -66,7 +66,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
     attend::attend(&client, from, view, stops).await
 }
 
-/// What a task begins with: what it is told, where it works and what else it may write.
+/// What a task begins with: its prompt, where it works and what else it may write.
 pub(crate) struct Start {
     input: Vec<InputPart>,
     cwd: String,
@@ -89,7 +89,7 @@ pub(crate) async fn started(
     reader: Reader,
 ) -> Result<String, Trouble> {
     let started = hand_over(client, &new_task(options, start)).await?;
-    Ok(told(options, &started, reader))
+    Ok(confirmation(options, &started, reader))
 }
 
 async fn hand_over(client: &Client, new: &NewTask) -> Result<TaskStarted, Trouble> {
@@ -109,7 +109,7 @@ pub(super) fn stopped(was_handed: bool) -> Trouble {
         .try_this(NextStep::ListTasks)
 }
 
-fn told(options: &StartTask, started: &TaskStarted, reader: Reader) -> String {
+fn confirmation(options: &StartTask, started: &TaskStarted, reader: Reader) -> String {
     if options.json { json_lines(&[started]) } else { words(started, reader) }
 }
 

@@ -106,7 +106,7 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
 /// run.
 async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
     let mut taken_back = Vec::new();
-    // What ended before is among the events that were told.
+    // What ended before is among the events that were reported.
     let after = task.events.last().map_or(0, |event| event.seq);
     let Ok(mut follow) = client.follow(task.session.as_str(), after).await else { return taken_back };
     while let Some(Ok(numbered)) = follow.next().await {

@@ -1,4 +1,4 @@
-//! What happens when Codex asks: at a terminal a person decides; elsewhere nobody does, and that is said.
+//! What happens when Codex asks: at a terminal a person decides; elsewhere the request is declined, and that is said.
 
 use std::fs;
 
@@ -291,7 +291,7 @@ async fn two_questions_at_once_are_asked_one_after_the_other() {
     directives.extend(complete_turn("Done."));
     let (scene, installed) = Scene::scripted(AppServer::ready(directives)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);
-    // The one that waits is in sight already; the one that is asked stands last, with the choices.
+    // The one that waits is in sight already; the one that is asked is last, with the choices.
     for text in ["second-command", "first-command", CHOICES] {
         terminal.wait_for(text).await;
     }

@@ -1,5 +1,5 @@
 //! Commands that outlive their turns: listed, followed, stopped, and told apart from those that ended with Codex. The command
-//! waits for a file, so that the test decides when it goes on.
+//! waits for a file, so that the test decides when it continues.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ const EXEC: [&str; 5] = ["exec", "--json", "--sandbox", "danger-full-access", "s
 const SERVER: &str = "echo $$ > pid; echo up; until [ -e more ]; do sleep 0.05; done; echo served; \
                       until [ -e stop ]; do sleep 0.05; done; exit 3";
 
-/// Starts the server in a turn that does not wait for it. Gives the session, and what is told of the command.
+/// Starts the server in a turn that does not wait for it. Returns the session, and what is reported of the command.
 async fn serve(scene: &Scene) -> (String, Value) {
     let arguments = json!({ "cmd": SERVER, "yield_time_ms": 250 });
     scene.model.push(Reply::new().function("exec_command", arguments).call_id("call_server"));

@@ -475,7 +475,7 @@ async fn a_pipe_ends_with_the_engine_that_a_person_stopped_under_its_turn() {
     assert!(ended.stderr.contains("the engine was stopped before the turn was seen to end; "), "{ended}");
     assert_eq!(scene.status().await["engine"], serde_json::Value::Null);
     gate.open();
-    // Codex goes on by itself; the next engine takes it up and can end it.
+    // Codex continues by itself; the next engine resumes it and can end it.
     scene.run(&["--last"]).await.exits(0);
     scene.close().await;
 }

@@ -1,4 +1,4 @@
-//! `talaria config`: one key is changed and nothing else, or nothing at all, and the person is told why.
+//! `talaria config`: one key is changed and nothing else, or nothing at all, and the person learns why.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -61,7 +61,7 @@ async fn everything_is_in_order(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let ended = scene.run(&["doctor"]).await.exits(0);
     assert_eq!(ended.stderr, "");
-    // What Codex itself warns about depends on the machine, and stands last.
+    // What Codex itself warns about depends on the machine, and is last.
     let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();

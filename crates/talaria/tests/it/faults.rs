@@ -177,7 +177,7 @@ async fn garbage_from_codex_is_shown_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn a_message_of_64_megabytes_is_named_and_never_taken_in() {
-    // Behind a line the next one can be found; a socket that was not read to its end is of no use any more.
+    // After a line the next one can be found; a socket that was not read to its end is of no use any more.
     for (version, exit) in [("0.166.0", 7), ("0.126.0", 0)] {
         let mut directives = start_turn();
         directives.extend([huge(64 * 1024 * 1024), send(agent_delta("fine"))]);

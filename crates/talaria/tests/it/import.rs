@@ -24,7 +24,7 @@ const TABLES: &str = "
         request_id text, hermes_task_id text, method text, payload_json text, status text, created_at real,
         resolved_at real, response_json text, primary key (request_id, hermes_task_id));";
 
-/// Writes a database with so many tasks, the states in turn.
+/// Writes a database with this many tasks, the states in turn.
 async fn write(path: &Path, tasks: usize) {
     let options = SqliteConnectOptions::new().filename(path).create_if_missing(true);
     let mut conn = options.connect().await.unwrap();

@@ -18,7 +18,7 @@ both_versions!(
     a_command_whose_engine_was_stopped_starts_no_other,
 );
 
-/// A turn whose command runs until somebody ends it, and a word of it that no other process has.
+/// A turn whose command runs until it is ended, and a word of it that no other process has.
 async fn endless(scene: &Scene, word: &str) -> Running {
     scene.model.push(Reply::new().command(format!("touch begun; sleep {word}")));
     let options = ["--sandbox", "danger-full-access", "--approval", "never"];

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 
-/// The program that is told, by appending to a file; the person lets models name it.
+/// The program that is notified, by appending to a file; the person lets models name it.
 fn teller(scene: &Scene) -> String {
     let target = format!("command:tee -a {}", scene.user_home().join("told.json").display());
     let file = scene.home().join("config.toml");
@@ -25,7 +25,7 @@ async fn kill_engine(scene: &Scene) {
     kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
 }
 
-/// What was told about a task, when nothing more is owed.
+/// What was reported about a task, when nothing more is owed.
 async fn told(scene: &Scene, task: &str) -> Vec<Value> {
     loop {
         let shown = scene.run(&["task", "show", task, "--json"]).await.exits(0).json();
@@ -39,7 +39,7 @@ async fn told(scene: &Scene, task: &str) -> Vec<Value> {
     serde_json::Deserializer::from_str(&text).into_iter().map(Result::unwrap).collect()
 }
 
-/// A task was told to wait for the person once, and to be completed once, with its answer.
+/// It was reported once that a task waits for the person, and to be completed once, with its answer.
 #[track_caller]
 fn is_told_once(told: &[Value], answer: &str) {
     let kinds: Vec<&str> = told.iter().map(|notice| notice["kind"].as_str().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! `talaria migrate`: Codex's own file before, between and after.
 //!
-//! The real Codex reads the result where its judgement matters; a scripted one that accepts everything stands in where
+//! The real Codex reads the result where its judgement matters; a scripted one that accepts everything replaces it where
 //! only files, processes and their timing do.
 
 use std::fs;

@@ -1,5 +1,5 @@
 //! What outlives the engine: open questions and running turns, through a kill, an upgrade, and two people at once. And what
-//! a person is told when the home is not as it should be.
+//! a person is warned when the home is not as it should be.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -23,7 +23,7 @@ both_versions!(
     of_two_people_who_answer_one_wins_and_the_other_is_told_who,
 );
 
-/// A turn without a sandbox in which commands are asked about, and nobody answers at this terminal.
+/// A turn without a sandbox in which commands are asked about, and this terminal does not answer.
 const ASKING: [&str; 8] =
     ["exec", "--sandbox", "danger-full-access", "--approval", "untrusted", "--approve", "wait", "do it"];
 

@@ -82,7 +82,7 @@ fn answer(installed: &InstalledAppServer) -> Value {
     answers[0]["result"].clone()
 }
 
-/// Plays a question, waits for each text and types each line, and gives what Codex was answered.
+/// Plays a question, waits for each text and types each line, and returns what Codex was answered.
 async fn play(question: Value, dialog: &[(&str, &str)]) -> (Value, Terminal) {
     let (scene, installed) = Scene::scripted(asking(question)).await;
     let mut terminal = scene.terminal(&["exec", "go"]);

@@ -1,4 +1,4 @@
-//! A request is answered from another terminal, once, and whoever comes second is told.
+//! A request is answered from another terminal, once, and the second answer is refused.
 
 use serde_json::json;
 use talaria_scripted::Reply;

@@ -99,7 +99,7 @@ async fn no_spelling_of_a_denied_command_runs_without_restrictions(codex: Codex)
         because[denied.len() + 1].starts_with("your deny rules cannot see inside inline code"),
         "{because:?}"
     );
-    // Nobody is there to be asked about the rest.
+    // The rest is declined: there is no person to ask.
     let asked = &closed[denied.len()..denied.len() + unseen.len()];
     assert!(
         asked.iter().all(|answer| answer.starts_with(r#""decline""#) && !answer.contains("rule")),
@@ -151,7 +151,7 @@ async fn a_mode_is_a_sandbox_and_a_policy_and_options_go_before_it(codex: Codex)
 
 async fn accepting_all_stops_at_the_sandbox(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    // Under `untrusted` Codex may run it a second time outside: nobody can tell, so it is not accepted.
+    // Under `untrusted` Codex may run it a second time outside: this cannot be known, so it is not accepted.
     scene.model.push(Reply::new().command("touch made"));
     scene.model.push(Reply::say("done"));
     let options = ["--sandbox", "workspace-write", "--approval", "untrusted", "--approve", "all"];

@@ -24,7 +24,7 @@ pub(crate) use talaria_testkit::both_versions;
 /// How long anything may take before the test gives up. Far more than needed: it only ends a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// A way to nowhere: a port on loopback where nobody listens.
+/// A way to nowhere: a port on loopback where nothing listens.
 const NO_WAY_OUT: &str = "http://127.0.0.1:9";
 
 /// Everything around one run, or several, of the program.
@@ -129,7 +129,7 @@ impl Scene {
         let mut add = |name: &str, value: OsString| variables.push((name.into(), value));
         add("TALARIA_HOME", self.home().into());
         add("HOME", self.user_home().into());
-        // Talaria keeps its own variables from Codex, so the mark has a name that is nobody's.
+        // Talaria keeps its own variables from Codex, so the mark has a name that nothing else uses.
         add("SCENE_MARK", self.marker.environment().1.into());
         for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
             add(name, NO_WAY_OUT.into());
@@ -249,7 +249,7 @@ impl Scene {
         Pid::from_raw(i32::try_from(host["pid"].as_i64().unwrap()).unwrap()).unwrap()
     }
 
-    /// Waits until the status is as `is_reached` wants it: what happens in the engine is told nowhere else. Lists that are
+    /// Waits until the status is as `is_reached` wants it: what happens in the engine is reported nowhere else. Lists that are
     /// not known without an engine are empty here.
     pub(crate) async fn wait_status(&self, is_reached: impl Fn(&Value) -> bool) -> Value {
         let reached = async {
@@ -340,7 +340,7 @@ impl Running {
         Self::collect(child, async move { seen }, stderr, account)
     }
 
-    /// Waits until the program is held up because nobody reads what it writes; the kernel says what it waits for.
+    /// Waits until the program is held up because its output is not read; the kernel says what it waits for.
     #[cfg(target_os = "linux")]
     pub(crate) async fn wait_held_up(&self) {
         let waits_for = format!("/proc/{}/wchan", self.child.id().unwrap());
@@ -453,7 +453,7 @@ impl Ended {
         let first = events[0]["seq"].as_u64().unwrap();
         for (index, event) in (0..).zip(&events) {
             assert!(event["type"].is_string(), "{event}");
-            // The last line of somebody who left is none of the engine's, and has no number.
+            // The last line of a command that left is not an event of the engine, and has no number.
             let is_left = event["seq"].is_null() && event["outcome"] == "lost";
             assert!(is_left || event["seq"] == first + index, "{event}");
             assert_eq!(event["session"], events[0]["session"], "{event}");

@@ -3,7 +3,7 @@
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
-//! Talaria's own tools. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and tells of each.
+//! Talaria's own tools. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and reports each.
 
 mod audit;
 mod calls;
@@ -31,7 +31,7 @@ use play::{Played, newer_program, play};
 
 /// How many homes the faults on the stand-in are dealt out to.
 const STAND_INS: usize = 6;
-/// How many faults by chance there are unless somebody wants more.
+/// How many faults by chance there are unless someone wants more.
 const ROUNDS: u64 = 40;
 /// How many of them are played on one home.
 const PER_LANE: usize = 40;
@@ -182,7 +182,7 @@ async fn faults_by_chance_with_turns_beside_leave_every_turn_a_true_end() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Playing<'_> = Vec::new();
-    // The last one needs a Codex that can be told to close its connections.
+    // The last one needs a Codex that can be made to close its connections.
     let strikes: Vec<_> = ON_STAND_IN.into_iter().filter(|strike| *strike != Strike::Cut).collect();
     for (shift, codex) in (1..).zip(Codex::both()) {
         let faults = chosen(by_chance(seed.wrapping_add(shift), rounds / 8, &strikes));

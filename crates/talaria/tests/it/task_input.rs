@@ -100,7 +100,7 @@ async fn an_unknown_task_is_told_with_the_way_to_the_list() {
     scene.close().await;
 }
 
-/// `send` looks for Codex first: without one there is nothing to go on with.
+/// `send` looks for Codex first: without one there is nothing to continue with.
 #[tokio::test]
 async fn without_codex_no_task_is_started() {
     let mut scene = Scene::empty().await;

@@ -1,4 +1,4 @@
-//! More tasks than may run at once wait for their turn, and whoever wants to know is told.
+//! More tasks than may run at once wait for their turn, and clients can see that.
 
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::{Codex, eventually};
@@ -59,7 +59,7 @@ async fn whoever_was_named_is_told_once(codex: Codex) {
     scene.model.push(Reply::say("All is well."));
     let target = format!("command:{}", program.display());
     let id = start(&scene, &["--notify", &target, "look around"]).await;
-    // It goes out by itself; what tells of that is the task.
+    // It goes out by itself; the task says so.
     eventually("the notice is sent", async || {
         (shown(&scene, &id).await["notices"][0]["state"] == "sent").then_some(())
     })

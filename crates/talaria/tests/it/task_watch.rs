@@ -1,4 +1,4 @@
-//! Somebody looks on at a task, answers what it asks, and leaves when they like.
+//! A person watches a task, answers what it asks, and leaves at any time.
 
 use rustix::process::{Signal, kill_process};
 use talaria_scripted::{Gate, Reply};

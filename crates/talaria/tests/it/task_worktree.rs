@@ -18,7 +18,7 @@ both_versions!(
 
 const WRITING: [&str; 5] = ["--worktree", "--sandbox", "workspace-write", "--approval", "on-request"];
 
-/// Runs git in a directory and gives what it says.
+/// Runs git in a directory and returns what it says.
 fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git").args(arguments).current_dir(directory).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

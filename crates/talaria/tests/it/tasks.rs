@@ -1,4 +1,4 @@
-//! Tasks go on by themselves: in a sandbox, asking before they do anything.
+//! Tasks continue by themselves: in a sandbox, asking before they do anything.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ both_versions!(
     the_end_of_a_task_is_an_exit_code,
 );
 
-/// Starts a task and gives its id.
+/// Starts a task and returns its id.
 pub(crate) async fn start(scene: &Scene, options: &[&str]) -> String {
     let started = scene.run(&[&["task", "start", "--json"], options].concat()).await.exits(0);
     let task = started.json().remove(0);
@@ -40,7 +40,7 @@ pub(crate) async fn rest(scene: &Scene) {
     scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
 }
 
-/// Waits for a question and gives its id.
+/// Waits for a question and returns its id.
 async fn asked(scene: &Scene) -> String {
     let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
     status["requests"][0]["id"].as_str().unwrap().to_owned()

@@ -211,7 +211,7 @@ fn an_image_that_the_model_did_not_get_is_a_warning() {
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"message","role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_text","text":"<image name=[Image #1]>"},{"type":"input_text","text":"image content omitted because it could not be processed"},{"type":"input_text","text":"</image>"}]}}}
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":0,"item":{"type":"userMessage","id":"m1","content":[{"type":"text","text":"look"},{"type":"localImage","path":"/w/a.png"}]}}}
           => heard m1
-          => emit warning message="the model did not get an image; Codex told it instead: image content omitted because it could not be processed"
+          => emit warning message="the model did not get an image; Codex sent it this text instead: image content omitted because it could not be processed"
         < u ends completed
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
@@ -246,7 +246,7 @@ fn without_raw_events_the_file_says_which_image_was_left_out() {
         < u ends completed
           => look up what was not told
         untold said Codex cannot attach image at `/w/a.png`: unsupported image `image/png`.
-          => emit warning message="the model did not get an image; Codex told it instead: Codex cannot attach image at `/w/a.png`: unsupported image `image/png`."
+          => emit warning message="the model did not get an image; Codex sent it this text instead: Codex cannot attach image at `/w/a.png`: unsupported image `image/png`."
           => emit outcome exit=0 outcome=completed
           => finish completed exit 0
     "#]]);

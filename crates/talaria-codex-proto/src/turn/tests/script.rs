@@ -627,7 +627,7 @@ fn show(output: &Output) -> String {
             let at_least = if total.partial { "at least " } else { "" };
             let total =
                 if total.total == 0 { String::new() } else { format!(" total {at_least}{}", total.total) };
-            format!("finish {} exit {}{total}", report.outcome.word(), report.exit)
+            format!("finish {} exit {}{total}", report.outcome.word(), report.exit_code())
         }
         Output::Emit(event) => {
             let mut value = serde_json::to_value(event).unwrap();

@@ -184,21 +184,7 @@ fn an_item_that_ends_twice_counts_once() {
     complete(&mut projector, &items);
     projector.begin(&item(&items[0]));
     projector.finish(&Outcome::Completed);
-    assert_eq!(projector.tool_iterations(), 1);
     assert_eq!(lines(&drain(&mut projector)), projected(&items));
-}
-
-#[test]
-fn tool_iterations_are_calls_that_ended_whatever_came_of_them() {
-    let mut projector = turn();
-    let declined = json!({ "type": "fileChange", "id": "p", "changes": [], "status": "declined" });
-    let mcp = json!({ "type": "mcpToolCall", "id": "t", "server": "s", "tool": "t", "status": "failed" });
-    let own = json!({ "type": "dynamicToolCall", "id": "d", "tool": "t", "status": "completed" });
-    let search = json!({ "type": "webSearch", "id": "w", "query": "q" });
-    complete(&mut projector, &[command("c", ""), declined, mcp, own, search, says("m", "Done.")]);
-    projector.begin(&item(&command("open", "")));
-    projector.finish(&Outcome::Completed);
-    assert_eq!(projector.tool_iterations(), 4);
 }
 
 /// 0.130 reports the end of a command regularly after the answer, and after the end of the turn.
@@ -238,7 +224,7 @@ fn what_ends_after_the_turn_changes_nothing() {
     complete(&mut projector, &[command("c", "late\n"), says("m", "late"), user("u", "late")]);
     projector.finish(&Outcome::Completed);
     assert_eq!(projector.poll(), None);
-    assert_eq!((told.len(), projector.tool_iterations()), (3, 0));
+    assert_eq!(told.len(), 3);
 }
 
 #[test]

@@ -31,7 +31,6 @@ fn notes(items: &[Value]) -> String {
     let messages = drain(&mut projector);
     let [message] = messages.as_slice() else { panic!("{messages:#?}") };
     assert!(message.tool_calls.is_empty(), "a note is no call: {message:?}");
-    assert_eq!(projector.tool_iterations(), 0);
     message.content.clone().unwrap()
 }
 

@@ -12,6 +12,7 @@ use talaria_core::access::Identity;
 use talaria_core::api::{EngineInfo, VERSION};
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
+use talaria_core::next_step::NextStep;
 use talaria_store::{RequestFilter, RequestPatch, RequestState, StoreError};
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -89,17 +90,18 @@ pub enum OpenError {
 
 impl OpenError {
     /// What a person can do about it.
-    pub fn next_step(&self) -> &'static str {
-        match self {
-            Self::Lock(LockError::Held(_)) => "use that engine, or end it with `talaria stop`",
+    pub fn next_step(&self) -> NextStep {
+        let text = match self {
+            Self::Lock(LockError::Held(_)) => return NextStep::StopEngine,
             Self::Lock(LockError::File { .. }) | Self::Identity { .. } => {
                 "make the home writable, or set TALARIA_HOME to another directory"
             }
-            Self::Home(error) => error.hint(),
-            Self::Store(error) => error.next_step(),
-            Self::Read(error) => error.next_step(),
+            Self::Home(error) => return error.next_step(),
+            Self::Store(error) => return error.next_step(),
+            Self::Read(error) => return error.next_step(),
             Self::Key { .. } => "restore it from a backup, or move it away: prompts that wait are lost then",
-        }
+        };
+        text.into()
     }
 }
 

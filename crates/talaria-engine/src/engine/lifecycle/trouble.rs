@@ -13,7 +13,7 @@ pub(crate) struct Troubles(Arc<Mutex<BTreeMap<SessionId, String>>>);
 impl Troubles {
     /// A session waits to be recorded.
     pub(crate) fn cannot_write(&self, session: &SessionId, error: &StoreError) {
-        let words = format!("{error}; {}", error.next_step());
+        let words = format!("{error}; {}", error.next_step().in_shell());
         let before = self.lock().insert(session.clone(), words.clone());
         if before.as_ref() != Some(&words) {
             tracing::warn!("session {session} waits to be written down: {words}");

@@ -299,7 +299,7 @@ pub(crate) fn problem(error: &StoreError) -> Problem {
         StoreError::Conflict(_) => ProblemCode::Conflict,
         _ => ProblemCode::Store,
     };
-    Problem::new(code, error.to_string()).try_this(error.next_step())
+    Problem::new(code, error.to_string()).next(error.next_step())
 }
 
 #[cfg(test)]

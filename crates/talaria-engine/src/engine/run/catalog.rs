@@ -53,8 +53,7 @@ impl Engine {
         let codex = self.inner.codex_of(&look.caller).await?;
         let spec = self.inner.host_spec(&codex)?;
         let host = self.inner.hosts.get(&spec).await.map_err(|error| {
-            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}"))
-                .try_this(error.next_step())
+            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}")).next(error.next_step())
         })?;
         Ok(ask(&host, look.cwd, &codex.surroundings).await)
     }

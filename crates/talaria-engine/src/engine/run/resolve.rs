@@ -146,7 +146,7 @@ impl Inner {
         };
         let found = self.resolver.locator.find(&search).await;
         let binary = found.map_err(|error| {
-            Problem::new(ProblemCode::Codex, format!("cannot use Codex: {error}")).try_this(error.hint())
+            Problem::new(ProblemCode::Codex, format!("cannot use Codex: {error}")).next(error.next_step())
         })?;
         Ok(CodexChoice { binary, codex_home: self.codex_home(caller, config), surroundings })
     }

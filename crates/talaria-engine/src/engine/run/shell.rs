@@ -157,8 +157,7 @@ impl Inner {
     async fn host_of(&self, shell: &Shell) -> Result<Arc<Host>, Problem> {
         let spec = self.host_spec(&self.codex_of(&shell.caller).await?)?;
         let host = self.hosts.get(&spec).await.map_err(|error| {
-            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}"))
-                .try_this(error.next_step())
+            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}")).next(error.next_step())
         })?;
         // No conversation takes the place that was held for one.
         drop(host.thread_slots().begin_opening());

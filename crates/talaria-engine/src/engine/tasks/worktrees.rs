@@ -158,7 +158,7 @@ fn farewell(gone: &worktree::DiscardedWorktree) -> String {
 }
 
 pub(crate) fn trouble(error: &WorktreeError) -> Problem {
-    Problem::new(ProblemCode::Conflict, redact(&error.to_string()).into_owned()).try_this(error.hint())
+    Problem::new(ProblemCode::Conflict, redact(&error.to_string()).into_owned()).next(error.next_step())
 }
 
 fn describe(changes: &worktree::WorktreeChanges) -> Changes {

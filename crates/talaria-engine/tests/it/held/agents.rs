@@ -107,7 +107,7 @@ async fn a_sub_agents_end_does_not_end_its_parent(codex: Codex) {
     assert_eq!(ended.commands().len(), 0, "what the child did is not the parent's");
     let names = |item: &&Item| matches!(&item.body, ItemBody::Agents { threads, .. } if threads == std::slice::from_ref(child));
     assert!(ended.completed().iter().any(names), "{:#?}", ended.events);
-    assert_eq!((ended.report.children_running, ended.report.exit), (0, 0));
+    assert_eq!((ended.report.children_running, ended.report.exit_code()), (0, 0));
     assert!(real.home.work().join("by-child").exists());
 
     let next = begin(ended.session, "and now?");
@@ -164,7 +164,7 @@ async fn rules_hold_for_sub_agents_too(codex: Codex) {
     let options = Options { rules, ..Options::default() };
     let start = real.unconfined(ApprovalPolicy::Untrusted);
     let ended = begin(real.session_as(start, options).await, "have a child").end().await;
-    assert_eq!((ended.report.declined, ended.report.exit), (1, 3), "{:#?}", ended.events);
+    assert_eq!((ended.report.declined, ended.report.exit_code()), (1, 3), "{:#?}", ended.events);
     assert!(!real.home.work().join("by-child").exists());
     let requests = real.model.requests();
     let told = |request: &ModelRequest| request.user_texts().iter().any(|text| text.contains("The reason: "));

@@ -104,7 +104,7 @@ async fn rules_and_floor_decide_what_would_leave_the_sandbox(codex: Codex) {
     assert_eq!((cp.0, cp.1), (Decision::Decline, Who::Rule));
     assert!(cp.2.contains("cp *"), "{}", cp.2);
     assert_eq!((mkfs.0, mkfs.1), (Decision::Decline, Who::Floor));
-    assert_eq!((ended.report.declined, ended.report.exit), (2, 3), "a person's no is not counted");
+    assert_eq!((ended.report.declined, ended.report.exit_code()), (2, 3), "a person's no is not counted");
     assert_eq!(reasons(&real), [cp.2, mkfs.2], "the model is told why");
     let is_there = ["touched", "made", "copied"].map(|name| out.join(name).exists());
     assert_eq!(is_there, [true, false, false]);
@@ -127,7 +127,7 @@ async fn rules_and_floor_decide_where_there_is_no_sandbox(codex: Codex) {
         decided,
         [(accept, Who::Rule), (accept, Who::Rule), (decline, Who::Rule), (decline, Who::Floor)]
     );
-    assert_eq!((ended.report.declined, ended.report.exit), (2, 3));
+    assert_eq!((ended.report.declined, ended.report.exit_code()), (2, 3));
     assert_eq!(reasons(&real).len(), 2);
     let is_there = ["touched", "made", "copied"].map(|name| out.join(name).exists());
     assert_eq!(is_there, [true, true, false]);
@@ -150,7 +150,7 @@ async fn accepting_everything_ends_at_the_sandbox(codex: Codex) {
     let decided: Vec<_> = decisions(&ended).into_iter().map(|(decision, by, _)| (decision, by)).collect();
     assert_eq!(decided, [(Decision::Accept, Who::Mode), (Decision::Decline, Who::Nobody)]);
     assert!(real.home.work().join("within").exists() && !out.join("touched").exists());
-    assert_eq!((ended.report.declined, ended.report.exit), (1, 3));
+    assert_eq!((ended.report.declined, ended.report.exit_code()), (1, 3));
     real.close().await;
 }
 

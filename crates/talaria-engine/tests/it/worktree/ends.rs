@@ -74,7 +74,11 @@ async fn work_that_does_not_fit_changes_nothing() {
         matches!(&error, WorktreeError::DoesNotApply { detail, .. } if detail.contains("a.txt")),
         "{error}"
     );
-    assert!(error.hint().ends_with("git merge talaria/t1"), "{}", error.hint());
+    assert!(
+        error.next_step().in_shell().ends_with("git merge talaria/t1"),
+        "{}",
+        error.next_step().in_shell()
+    );
     assert_eq!(place.state(), before);
     // A file that the task deleted and the user changed.
     place.write("a.txt", "one\ntwo\nthree\n");

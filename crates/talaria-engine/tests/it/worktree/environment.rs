@@ -128,7 +128,7 @@ async fn applying_that_breaks_off_is_told_with_what_was_changed() {
     put(&made.worktree.join("b.txt"), "changed\n");
     let error = made.apply().await.unwrap_err();
     assert_eq!(error.to_string(), "applying broke off (no space); changed so far: b.txt");
-    assert!(error.hint().contains("still in talaria/t1"), "{}", error.hint());
+    assert!(error.next_step().in_shell().contains("still in talaria/t1"), "{}", error.next_step().in_shell());
 }
 
 /// A filter that the user configured, as Git LFS is: it keeps letters in the other case.

@@ -69,7 +69,10 @@ async fn uncommitted_changes_are_refused_with_their_names() {
     let before = place.state();
     let error = place.make("t1", Dirty::Refuse).await.unwrap_err();
     assert_eq!(error.to_string(), "there are uncommitted changes: a.txt, b.txt, staged.txt, new file.txt");
-    assert!(error.hint().contains("leave them out") && error.hint().contains("copy them"));
+    assert!(
+        error.next_step().in_shell().contains("leave them out")
+            && error.next_step().in_shell().contains("copy them")
+    );
     assert_eq!(place.state(), before);
     assert_eq!(git(&place.user(), &["branch", "--list", "talaria/*"]), "");
     assert!(!place.worktrees().join("t1").exists());
@@ -183,7 +186,7 @@ async fn a_sparse_checkout_gives_a_whole_worktree() {
 
 async fn refused(cwd: &Path, place: &Place, task: &str) -> WorktreeError {
     let error = make(cwd, task, &place.worktrees(), Dirty::Leave).await.unwrap_err();
-    assert!(!error.hint().is_empty());
+    assert!(!error.next_step().in_shell().is_empty());
     assert!(!place.worktrees().join(task).exists());
     error
 }
@@ -217,7 +220,7 @@ async fn branches_and_directories_in_the_way_are_named_and_stay() {
     git(&place.user(), &["branch", "--delete", "talaria/t1"]);
     git(&place.user(), &["branch", "talaria"]);
     let error = refused(&place.user(), &place, "t1").await;
-    assert_eq!(error.hint(), "rename it: git branch -m talaria OTHER");
+    assert_eq!(error.next_step().in_shell(), "rename it: git branch -m talaria OTHER");
     git(&place.user(), &["branch", "--delete", "talaria"]);
     put(&place.worktrees().join("t1/mine"), "mine\n");
     assert!(matches!(place.make("t1", Dirty::Leave).await, Err(WorktreeError::PathTaken(_))));

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 
+use talaria_core::next_step::NextStep;
+
 use crate::client::ClientError;
 
 /// Why there is no engine to talk to.
@@ -74,8 +76,8 @@ pub enum LaunchError {
 
 impl LaunchError {
     /// What to do next, if there is something.
-    pub fn next_step(&self) -> Option<String> {
-        Some(match self {
+    pub fn next_step(&self) -> Option<NextStep> {
+        let text = match self {
             Self::Start { .. } => "reinstall Talaria: its program file cannot be run".to_owned(),
             Self::Home { .. } => "set TALARIA_HOME to a directory that you may write".to_owned(),
             Self::Ended { log, .. } | Self::Silent { log, .. } => {
@@ -86,6 +88,7 @@ impl LaunchError {
                 format!("use Talaria {version}, or end that engine with it: talaria stop")
             }
             Self::Engine(error) => return error.next_step(),
-        })
+        };
+        Some(text.into())
     }
 }

@@ -33,7 +33,7 @@ impl Started {
     }
 
     /// How it ended, if it did.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
+    pub(super) fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
         {

@@ -19,7 +19,7 @@
 //! | `{"spawn":"sleep 99"}` | starts a detached shell command |
 //!
 //! A request that is neither expected nor handled is refused as 0.166 refuses an unknown method. At the end of the
-//! transcript the handlers go on until the client leaves.
+//! transcript the handlers continue until the client leaves.
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};

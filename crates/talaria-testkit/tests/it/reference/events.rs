@@ -12,7 +12,8 @@ const OPENING: &str = "\
 
 One JSON object for each thing that happens. `talaria exec --json` prints them, one per line, and the [API](api.md) streams them. Besides
 the fields below every line has `type`, `session` and `seq`, the number of the event in its session. Later versions may add fields and
-events; names and meanings do not change. The last event of a turn is [`outcome`](#outcome).
+events; names and meanings do not change. The last event of a turn is [`outcome`](#outcome);
+`--json` adds `exit` to it, the [exit code](exit-codes.md) of the command.
 
 This page is generated from the comments of the source.
 
@@ -64,7 +65,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Types of the same name in different modules are told apart by the module.
+    /// Types of the same name in different modules are distinguished by the module.
     fn title(&self, found: &Declaration) -> String {
         match self.types.is_ambiguous(&found.name) {
             true => format!("{} ({})", found.name, module(&found.file)),

@@ -12,16 +12,16 @@ impl Definition {
         format!("/{} {}", self.name, self.usage).trim_end().to_owned()
     }
 
-    /// Reads what stands behind the name.
+    /// Reads the arguments after the name.
     pub(super) fn read(&self, rest: &str) -> Result<SlashCommand, CommandMistake> {
         match &self.shape {
             Shape::Bare(command) if rest.is_empty() => Ok(command.clone()),
-            Shape::Bare(_) => Err(self.misused(format!("/{} takes no argument", self.name))),
+            Shape::Bare(_) => Err(self.usage_mistake(format!("/{} takes no argument", self.name))),
             Shape::Word(make) => Ok(make(self.one_word(rest)?)),
             Shape::Choice(make) => Ok(make(self.choice(rest)?)),
             Shape::Words(make) => Ok(make(self.words(rest)?)),
             Shape::Text(_) if rest.is_empty() => {
-                Err(self.misused(format!("/{} needs {}", self.name, self.needed())))
+                Err(self.usage_mistake(format!("/{} needs {}", self.name, self.expected_argument())))
             }
             Shape::Text(make) => Ok(make(rest.to_owned())),
             Shape::Approve => self.approve(rest),
@@ -30,19 +30,19 @@ impl Definition {
     }
 
     /// What must follow the name: one of a few words where the table lists them, else a text.
-    fn needed(&self) -> String {
+    fn expected_argument(&self) -> String {
         let known = listed(self.arguments.first());
         if known.is_empty() { "a text".to_owned() } else { format!("one of: {}", known.join(", ")) }
     }
 
     fn words(&self, rest: &str) -> Result<Vec<String>, CommandMistake> {
-        split(rest).ok_or_else(|| self.misused("a quote is not closed"))
+        split(rest).ok_or_else(|| self.usage_mistake("a quote is not closed"))
     }
 
     fn one_word(&self, rest: &str) -> Result<Option<String>, CommandMistake> {
         let mut words = self.words(rest)?;
         if words.len() > 1 {
-            return Err(self.misused(format!("/{} takes one word", self.name)));
+            return Err(self.usage_mistake(format!("/{} takes one word", self.name)));
         }
         Ok(words.pop())
     }
@@ -52,7 +52,7 @@ impl Definition {
         if listed(self.arguments).contains(&word.as_str()) {
             return Ok(Some(word));
         }
-        Err(self.misused(format!("/{} does not take {}", self.name, shortened(&word))))
+        Err(self.usage_mistake(format!("/{} does not take {}", self.name, shortened(&word))))
     }
 
     fn approve(&self, rest: &str) -> Result<SlashCommand, CommandMistake> {
@@ -63,13 +63,15 @@ impl Definition {
                 "session" if decision.is_none() => decision = Some(Decision::AcceptForSession),
                 "always" if decision.is_none() => decision = Some(Decision::AcceptAlways),
                 _ if is_request(word) && request.is_none() => request = Some(word.to_owned()),
-                _ => return Err(self.misused(format!("/{} cannot use {}", self.name, shortened(word)))),
+                _ => {
+                    return Err(self.usage_mistake(format!("/{} cannot use {}", self.name, shortened(word))));
+                }
             }
         }
         Ok(SlashCommand::Approve { request, decision: decision.unwrap_or(Decision::Accept) })
     }
 
-    fn misused(&self, what: impl Into<String>) -> CommandMistake {
+    fn usage_mistake(&self, what: impl Into<String>) -> CommandMistake {
         mistake(what, format!("usage: {}", self.synopsis()))
     }
 }

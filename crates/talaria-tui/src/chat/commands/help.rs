@@ -6,7 +6,7 @@ use super::{CommandMistake, Definition, Needs, TABLE, named};
 use crate::chat::keys::KEYS;
 use talaria_render::{Look, Paint, Style, StyledText};
 
-/// Below this width a command and its help stand below each other.
+/// Below this width the help of a command is on the row below it.
 const SIDE_BY_SIDE: usize = 72;
 const DEFAULT_WIDTH: usize = 80;
 

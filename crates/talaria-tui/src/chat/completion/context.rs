@@ -1,4 +1,4 @@
-//! What would be completed where the cursor is: the name of a command, its argument, or a file behind an `@`.
+//! What would be completed where the cursor is: the name of a command, its argument, or a file after an `@`.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ pub(crate) struct Context {
     pub(crate) what: What,
     /// What was typed of it.
     pub(crate) letters: String,
-    /// What it stands in the place of.
+    /// What it replaces.
     pub(crate) range: Range<usize>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) enum What {
     Name,
     /// An argument of a command.
     Argument(&'static [CompletionSource]),
-    /// A file behind an `@`.
+    /// A file after an `@`.
     File,
 }
 

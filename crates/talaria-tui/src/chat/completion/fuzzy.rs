@@ -49,7 +49,7 @@ impl Rank {
     }
 }
 
-/// How many characters stand between the first and the last letter, if all of them follow each other.
+/// How many characters are between the first and the last letter, if all of them follow each other.
 fn spread(letters: &str, text: &str) -> Option<usize> {
     let mut wanted = letters.chars().peekable();
     let (mut first, mut last) = (None, 0);

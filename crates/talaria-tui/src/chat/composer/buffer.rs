@@ -1,5 +1,5 @@
 //! The text being written, its units and the cursor. Everything that changes it goes through `replace`, which keeps
-//! what is needed for undoing. The cursor stands on the boundary of a grapheme and never within a unit.
+//! what is needed for undoing. The cursor is on the boundary of a grapheme and never within a unit.
 
 use std::ops::Range;
 
@@ -40,12 +40,12 @@ impl Buffer {
         self.content.text.is_empty()
     }
 
-    /// Moves the cursor to the nearest place at or behind this one where it may stand.
+    /// Moves the cursor to the nearest place at or after this one where it may be.
     pub(crate) fn move_to(&mut self, place: usize) {
         self.cursor = self.standing(place);
     }
 
-    /// Puts a fragment in the place of a range, and the cursor behind it.
+    /// Puts a fragment in the place of a range, and the cursor after it.
     pub(crate) fn replace(&mut self, range: Range<usize>, with: Fragment, reason: Reason) {
         let before = self.cursor;
         let (at, added) = (range.start, with.text.len());
@@ -121,7 +121,7 @@ impl Buffer {
 }
 
 impl Unit {
-    /// Does this place lie within it, so that the cursor may not stand there?
+    /// Does this place lie within it, so that the cursor may not be there?
     pub(crate) fn surrounds(&self, place: usize) -> bool {
         self.start < place && place < self.end
     }

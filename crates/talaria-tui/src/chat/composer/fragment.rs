@@ -15,12 +15,12 @@ pub(crate) struct Unit {
     pub(crate) kind: Kind,
 }
 
-/// What a unit stands for.
+/// What a unit represents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A long paste, whose text is sent.
     Paste,
-    /// An image with its absolute path. Its label is sent where it stands; the text below it does not count.
+    /// An image with its absolute path. Its label is sent where it is; the text below it does not count.
     Image(String),
 }
 
@@ -56,7 +56,7 @@ impl Fragment {
         Self::unit(label.clone(), label, Kind::Image(path.to_owned()))
     }
 
-    /// Text with images: each stands at its marker, or at the end if it has none. What is between them becomes what
+    /// Text with images: each is at its marker, or at the end if it has none. What is between them becomes what
     /// `made` makes of it.
     pub(crate) fn with_images(text: &str, paths: &[String], made: fn(String) -> Self) -> Self {
         let (mut out, mut behind) = (Self::default(), Self::default());

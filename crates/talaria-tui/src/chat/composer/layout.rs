@@ -33,7 +33,7 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// May it stand in the last column? Not at the end of a line, where the cursor stands behind it.
+    /// May it be in the last column? Not at the end of a line, where the cursor is after it.
     fn hangs(&self, buffer: &Buffer) -> bool {
         let behind = &buffer.text()[self.range.end..];
         self.is_space && self.width == 1 && !behind.is_empty() && !behind.starts_with(['\n', '\r'])
@@ -85,7 +85,7 @@ impl Layout {
         steps(buffer, row.start..place.max(row.start), self.room, look).map(|step| step.width).sum()
     }
 
-    /// The place in a row that is nearest to a column and not behind it.
+    /// The place in a row that is nearest to a column and not after it.
     pub(crate) fn place_at(&self, buffer: &Buffer, row: usize, column: usize, look: Look) -> usize {
         let range = self.rows[row].clone();
         // The end of a row that continues is the beginning of the next.
@@ -116,7 +116,7 @@ impl Layout {
     }
 }
 
-/// The steps of the cursor in a range that begins and ends where it may stand.
+/// The steps of the cursor in a range that begins and ends where it may be.
 fn steps(buffer: &Buffer, range: Range<usize>, room: usize, look: Look) -> impl Iterator<Item = Step<'_>> {
     let mut at = range.start;
     std::iter::from_fn(move || {

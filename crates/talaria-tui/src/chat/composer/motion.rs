@@ -5,7 +5,7 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 use super::buffer::Buffer;
 
 impl Buffer {
-    /// The place at or behind this one where the cursor may stand.
+    /// The place at or after this one where the cursor may be.
     pub(crate) fn standing(&self, place: usize) -> usize {
         let place = place.min(self.text().len());
         if let Some(unit) = self.units().iter().find(|unit| unit.surrounds(place)) {

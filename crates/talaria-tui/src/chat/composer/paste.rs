@@ -55,7 +55,7 @@ fn image_path(text: &str) -> Option<String> {
 fn unquoted(text: &str) -> String {
     match split(text) {
         Some(words) if words.len() == 1 => words.concat(),
-        // A path with spaces that nobody quoted.
+        // A path with spaces that no one quoted.
         _ => text.to_owned(),
     }
 }

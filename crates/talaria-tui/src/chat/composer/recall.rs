@@ -5,7 +5,7 @@ use super::fragment::Fragment;
 use super::layout::Layout;
 use super::{Code, Composer, KeyPress, Reaction};
 
-/// What is longer comes back as one unit: nobody edits that by hand, and laying it out would take long.
+/// What is longer comes back as one unit: no one edits that by hand, and laying it out would take long.
 const LONG: usize = 20_000;
 
 /// A walk through what was sent before.

@@ -19,11 +19,11 @@ impl Composer {
         if text.trim().is_empty() {
             return Reaction::Nothing;
         }
-        // What begins with a paste is never a command: nobody typed that slash.
+        // What begins with a paste is never a command: no one typed that slash.
         let entry = if self.buffer.is_unit(0) { Ok(Entry::Say(text.clone())) } else { commands::read(&text) };
         let reaction = match entry {
             Err(mistake) => {
-                // The list would stand over what is said about it.
+                // The list would cover the remark about it.
                 self.dismissed = self.popup.take().map(|popup| popup.context);
                 return Reaction::Mistake(mistake.to_string());
             }
@@ -68,7 +68,7 @@ impl Composer {
         self.buffer.move_to(cursor);
     }
 
-    /// What is written comes behind something else: a sign that only made its beginning be said would be said itself.
+    /// What is written comes after something else: a sign that only made its beginning be said would be said itself.
     fn say_where_it_stands(&mut self) {
         if self.buffer.is_unit(0) {
             return;
@@ -83,7 +83,7 @@ impl Composer {
         }
     }
 
-    /// Where a short paste stands, if it still does.
+    /// Where a short paste is, if it is still there.
     pub(super) fn pasted(&self, text: &str) -> Option<Range<usize>> {
         let start = self.buffer.text().rfind(text)?;
         let range = start..start + text.len();

@@ -11,7 +11,7 @@ use talaria_render::{Color, Paint, Style, StyledLine, cut};
 
 /// Below this width there is no sign in front of the text.
 const SIGN_NEEDS: usize = 8;
-/// What stands there while nothing is written.
+/// The placeholder of an empty input line.
 const NOTHING: &[&str] = &[
     "say what to do   / commands   @ files   ! shell",
     "say what to do   / commands   @ files",

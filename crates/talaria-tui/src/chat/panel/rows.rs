@@ -1,4 +1,4 @@
-//! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide goes on in
+//! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide continues in
 //! the next one.
 
 use std::ops::Range;
@@ -25,7 +25,7 @@ const ELSEWHERE: &[&str] =
 #[derive(Debug, Default)]
 pub(in super::super) struct Rows {
     pub(in super::super) lines: Vec<StyledLine>,
-    /// Behind what is typed.
+    /// After the typed text.
     pub(in super::super) cursor: Option<(usize, usize)>,
 }
 
@@ -158,7 +158,7 @@ impl Panel {
         let label = short::label(&self.dialog);
         let mut line = StyledLine::of(Style::BOLD, label);
         if !self.dialog.is_secret() {
-            // The cursor stands behind it.
+            // The cursor is after it.
             let room = width.saturating_sub(label.width() + 1);
             line.push(Style::PLAIN, &short::end_of(&reveal_line(self.entry.text()), room, paint));
         }

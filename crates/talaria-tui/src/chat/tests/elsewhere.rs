@@ -310,7 +310,7 @@ fn an_answer_to_a_task_says_to_what_and_why() {
         play.wishes(),
         "answer r-9 {\"decision\":\"decline\",\"reason\":\"not on a Friday\",\"content\":{\"kind\":\"nothing\"}} [digest of r-9]\n"
     );
-    // Whoever does not wait for it is told all the same.
+    // A person who does not wait for it is notified all the same.
     play.press("Ctrl-G Esc").news(News::Answered { ticket: TicketId::new("r-9") });
     let screen = play.screen();
     for words in [

@@ -5,7 +5,7 @@ use talaria_core::item::Status;
 use super::elsewhere::info;
 use super::*;
 
-/// A chat that is opened on a turn which began so many seconds ago, by the clocks of both.
+/// A chat that is opened on a turn which began this many seconds ago, by the clocks of both.
 fn opened_after(seconds: i64) -> Play {
     let mut play = play();
     let mut began = play.numbered(sample::turn_started());

@@ -1,4 +1,4 @@
-//! A turn of which nobody tells any more: nothing is claimed about it.
+//! A turn that can no longer be followed: nothing is claimed about it.
 
 use talaria_core::item::Status;
 

@@ -100,7 +100,7 @@ fn a_key_that_is_no_choice_answers_nothing_and_is_for_the_input_line() {
         assert_eq!(play.wishes(), "", "{key}");
         assert!(play.screen().contains("Codex asks to run a command"), "{key}: it is still asked");
     }
-    // Whoever begins to write goes on writing: a letter that would be a choice is one of the line.
+    // A person who begins to write continues writing: a letter that would be a choice is one of the line.
     let mut play = play();
     play.running().asked("r-1", sample::ask_command("ls")).settle();
     play.write("quickly");

@@ -129,7 +129,7 @@ fn told(kind: u8) -> News {
     }
 }
 
-/// Does one step; tells whether an answer was wished for.
+/// Does one step; returns whether an answer was wished for.
 fn take(play: &mut Play, step: &Step) -> bool {
     match step {
         Step::Key(key) => drop(play.key(*key)),

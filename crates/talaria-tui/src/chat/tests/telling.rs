@@ -1,4 +1,4 @@
-//! What is done while the past of a conversation is told: the past says nothing about it.
+//! What is done while the past of a conversation is reported: the past says nothing about it.
 
 use talaria_core::api::SessionInfo;
 use talaria_core::event::QueuedInput;
@@ -6,7 +6,7 @@ use talaria_core::event::QueuedInput;
 use super::elsewhere::info;
 use super::*;
 
-/// A conversation that is opened; its past has not been told.
+/// A conversation that is opened; its past has not been reported.
 fn opened(info: SessionInfo) -> Play {
     let mut play = play();
     play.news(News::Opened(Some(Box::new(info))));

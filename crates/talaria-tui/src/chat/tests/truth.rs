@@ -1,4 +1,4 @@
-//! What the screen says about time, tokens and authorship is about what it stands beside.
+//! What the screen says about time, tokens and authorship is about what it is shown beside.
 
 use jiff::{SignedDuration, Timestamp};
 use talaria_core::api::{SessionInfo, When};
@@ -11,7 +11,7 @@ use super::elsewhere::info;
 use super::{News, Play, play};
 use talaria_render::sample;
 
-/// Tells the chat the time of day, which in these plays is the time of its clock.
+/// Sets the time of day of the chat, which in these plays is the time of its clock.
 fn with_clock(play: &mut Play) -> &mut Play {
     let wall = Timestamp::UNIX_EPOCH + SignedDuration::try_from(play.now).unwrap();
     play.chat.set_clock(play.now, wall);

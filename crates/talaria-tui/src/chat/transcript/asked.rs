@@ -1,7 +1,7 @@
 //! Questions and what waits for them: a step that a person is asked about does not run, and says so itself.
 //!
 //! A step, its question and the answer may come here in any order, because older pages come later. However they come, the
-//! step stands as the last of them says.
+//! step has the state that the last of them says.
 
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Ask, Decision, Who};
@@ -15,14 +15,14 @@ use talaria_render::{diff, tool_line};
 
 impl Transcript {
     /// A person is asked.
-    pub(super) fn asked(&mut self, scene: Scene, ticket: &TicketId, ask: &Ask) {
+    pub(super) fn show_question(&mut self, scene: Scene, ticket: &TicketId, ask: &Ask) {
         let near = diff::nearby_ask(ask, &self.cwd);
         let handle = Handle::Ticket(ticket.clone());
         match self.reach(scene, &handle) {
             Reach::Nowhere | Reach::Later(_) => {
                 let step = tool_line::held_step(ask).map(|step| Handle::Item(scene.turn, step.clone()));
                 let mut request = Request::opened(&near);
-                if step.is_some_and(|step| self.held(scene, &step)) {
+                if step.is_some_and(|step| self.hold_step(scene, &step)) {
                     request.stand_beside_its_step();
                 }
                 self.add_bound(scene, handle, Body::Request(request));
@@ -38,7 +38,7 @@ impl Transcript {
     }
 
     /// A person, or another decider, has answered.
-    pub(super) fn decided(
+    pub(super) fn show_decision(
         &mut self,
         scene: Scene,
         ticket: &TicketId,
@@ -62,7 +62,7 @@ impl Transcript {
                     }
                 });
                 if let Some(step) = step {
-                    self.released(scene, &Handle::Item(scene.turn, step), (decision, by));
+                    self.release_step(scene, &Handle::Item(scene.turn, step), (decision, by));
                 }
             }
             Reach::Earlier(_) | Reach::Seen => {}
@@ -79,7 +79,7 @@ impl Transcript {
             _ => None,
         });
         for (key, step, answer) in asked.collect::<Vec<_>>() {
-            // One that has gone on since the question knows of it.
+            // One that has continued since the question knows of it.
             let Some(cell) = self.roll.find(&step).filter(|cell| cell.last < key.0) else { continue };
             let is_held = hold(&mut cell.body);
             if let Some((at, decision, by)) = answer {
@@ -96,7 +96,7 @@ impl Transcript {
     }
 
     /// A person is asked about a step. Is the step here, and says that it waits?
-    fn held(&mut self, scene: Scene, step: &Handle) -> bool {
+    fn hold_step(&mut self, scene: Scene, step: &Handle) -> bool {
         let Reach::Later(key) = self.reach(scene, step) else { return false };
         let mut is_held = false;
         self.change(scene, key, |body| is_held = hold(body));
@@ -104,7 +104,7 @@ impl Transcript {
     }
 
     /// The person has answered about a step.
-    fn released(&mut self, scene: Scene, step: &Handle, (decision, by): (Decision, Who)) {
+    fn release_step(&mut self, scene: Scene, step: &Handle, (decision, by): (Decision, Who)) {
         if let Reach::Later(key) = self.reach(scene, step) {
             self.change(scene, key, |body| release(body, scene.at, decision, by));
         }
@@ -113,16 +113,16 @@ impl Transcript {
 
 fn hold(body: &mut Body) -> bool {
     match body {
-        Body::Step(step) => step.hold(),
-        Body::Patch(patch) => patch.hold(),
+        Body::Step(step) => step.life.hold(),
+        Body::Patch(patch) => patch.life.hold(),
         _ => false,
     }
 }
 
 fn release(body: &mut Body, at: i64, decision: Decision, by: Who) {
     match body {
-        Body::Step(step) => step.release(at, decision, by),
-        Body::Patch(patch) => patch.release(at, decision, by),
+        Body::Step(step) => step.life.release(at, decision, by),
+        Body::Patch(patch) => patch.life.release(at, decision, by),
         _ => {}
     }
 }

@@ -61,7 +61,7 @@ pub(super) enum Folding {
 
 impl Folding {
     /// The other one.
-    pub(super) fn turned(self) -> Self {
+    pub(super) fn toggled(self) -> Self {
         match self {
             Self::Folded => Self::Unfolded,
             Self::Unfolded => Self::Folded,
@@ -69,7 +69,7 @@ impl Folding {
     }
 }
 
-/// What stands next to what; unlike things get an empty row between them.
+/// Which kinds are next to each other; unlike things get an empty row between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
     Person,
@@ -78,7 +78,7 @@ pub(super) enum Section {
     Step,
     Change,
     Head,
-    /// A command that was typed: what it brings stands right below it.
+    /// A command that was typed: its result is right below it.
     Echo,
     /// What the chat says because the person asked it.
     Reply,
@@ -175,11 +175,11 @@ impl Cell {
         }
     }
 
-    /// Is it still going on?
+    /// Is it still running?
     pub(super) fn is_running(&self) -> bool {
         match &self.body {
-            Body::Step(step) => step.is_running(),
-            Body::Patch(patch) => patch.is_running(),
+            Body::Step(step) => step.life.is_running(),
+            Body::Patch(patch) => patch.life.is_running(),
             _ => false,
         }
     }
@@ -190,8 +190,8 @@ impl Cell {
             Body::Message(message) => message.is_open(),
             Body::Request(request) => request.is_open(),
             Body::Person(person) => person.is_pending(),
-            Body::Step(step) => step.is_open(),
-            Body::Patch(patch) => patch.is_open(),
+            Body::Step(step) => step.life.is_open(),
+            Body::Patch(patch) => patch.life.is_open(),
             _ => false,
         }
     }
@@ -200,20 +200,20 @@ impl Cell {
     pub(super) fn cut(&mut self) {
         match &mut self.body {
             Body::Message(message) if message.is_open() => message.cut(),
-            Body::Step(step) if step.is_open() => step.cut(),
+            Body::Step(step) if step.life.is_open() => step.cut(),
             _ => return,
         }
         self.touch();
     }
 
-    /// Its turn has ended: what has not ended by now does not go on any more, as far as is known.
+    /// Its turn has ended: what has not ended by now is no longer running, as far as is known.
     pub(super) fn leave(&mut self) {
         match &mut self.body {
             Body::Message(message) if message.is_open() => message.leave(),
             Body::Request(request) if request.is_open() => request.leave(),
-            Body::Patch(patch) if patch.is_open() => patch.leave(None),
-            Body::Step(step) if step.is_open() || step.crew.is_at_work() => {
-                step.leave(None);
+            Body::Patch(patch) if patch.life.is_open() => patch.life.leave(None),
+            Body::Step(step) if step.life.is_open() || step.crew.is_at_work() => {
+                step.life.leave(None);
                 step.crew.leave();
             }
             _ => return,
@@ -235,7 +235,7 @@ impl Cell {
         }
     }
 
-    /// What it stands next to.
+    /// What it is next to.
     pub(super) fn section(&self) -> Section {
         match &self.body {
             Body::Person(_) => Section::Person,
@@ -278,6 +278,6 @@ pub(super) fn is_apart(before: Section, after: Section) -> bool {
 }
 
 /// How long ago a time of day was.
-pub(super) fn passed(wall: i64, since: i64) -> Duration {
+pub(super) fn time_since(wall: i64, since: i64) -> Duration {
     Duration::from_millis(u64::try_from(wall.saturating_sub(since)).unwrap_or(0))
 }

@@ -12,9 +12,9 @@ use talaria_render::{Color, Paint, Style, StyledLine, cut, news, plain_line};
 
 /// Steps of a sub-agent that are kept.
 const STEPS: usize = 40;
-/// What is said of one that was at work when the turn ended: nobody hears from it after that.
+/// What is said of one that was at work when the turn ended: nothing is heard from it after that.
 const LEFT: &str = "was still running when the turn ended";
-/// What is known of one that was at work when nobody heard of it any more.
+/// What is known of one that was at work when the connection was lost.
 const UNHEARD: &str = "state unknown";
 /// More of one step is not kept.
 const LONGEST_STEP: usize = 400;
@@ -28,9 +28,9 @@ pub(super) struct Crew {
 #[derive(Debug)]
 struct Agent {
     thread: ThreadId,
-    /// Its place among the agents, if that was told.
+    /// Its place among the agents, if that was reported.
     path: Option<String>,
-    /// How it stands, if that was told.
+    /// Its state, if that was reported.
     stand: Option<Stand>,
     steps: VecDeque<Deed>,
     forgotten: usize,
@@ -95,7 +95,7 @@ impl Crew {
         }
     }
 
-    /// A sub-agent stands like this now.
+    /// A sub-agent has this state now.
     pub(super) fn update(&mut self, thread: &ThreadId, phase: AgentPhase) {
         self.agent(thread).stand = Some(Stand::Told(phase));
     }

@@ -1,6 +1,6 @@
 //! How a turn ended: the words of `render`, with time and tokens.
 //!
-//! What went wrong is somebody else's text, of any length: in short its first lines, unfolded all that is kept of it.
+//! What went wrong is someone else's text, of any length: in short its first lines, unfolded all that is kept of it.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ const FEW: usize = 5;
 pub(super) struct End {
     report: Report,
     took: Option<u64>,
-    /// The answer as it was reported, as long as it is not known whether it stands above.
+    /// The answer as it was reported, as long as it is not known whether it is above.
     answer: Option<Box<Message>>,
 }
 
@@ -39,13 +39,13 @@ impl End {
             Box::new(message)
         });
         let outcome = with_cause(&report.outcome, |cause| Kept::of(cause, CAUSE).shown());
-        let (code, by, retry_at, exit) = (report.code, report.by, report.retry_at, report.exit);
+        let (code, by, retry_at) = (report.code, report.by, report.retry_at);
         let (usage, children_running) = (report.usage, report.children_running);
-        // Who declined what stands above, each with its reason.
+        // Who declined which request is shown above, each with its reason.
         let declined = 0;
         let hint = report.next_step.as_ref().map(next_step::in_chat).or_else(|| report.hint.clone());
         let next_step = None;
-        // The answer stands by itself, and the outcome has the cause.
+        // The answer is shown by itself, and the outcome has the cause.
         let (text, message) = (None, None);
         let report = Report {
             outcome,
@@ -59,12 +59,11 @@ impl End {
             hint,
             next_step,
             retry_at,
-            exit,
         };
         Self { report, took, answer }
     }
 
-    /// Is there an answer of which it is not known whether it stands above?
+    /// Is there an answer of which it is not known whether it is above?
     pub(super) fn has_answer(&self) -> bool {
         self.answer.is_some()
     }
@@ -81,7 +80,7 @@ impl End {
     }
 
     /// Its rows. In a narrow window a turn that did its work has none: what it cost would take the place of what it
-    /// said, and stands in the status line.
+    /// said, and is in the status line.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let is_news = !matches!(self.report.outcome, Outcome::Completed);
         if page.width < NARROW && !is_news {

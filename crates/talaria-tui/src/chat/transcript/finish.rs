@@ -12,7 +12,7 @@ use super::roll::Entry;
 use super::take::Scene;
 
 impl Transcript {
-    /// A turn has just ended. What was going on until now does not any more.
+    /// A turn has just ended. What was running until now no longer is.
     pub(super) fn leave_turn(&mut self, turn: Option<i64>) {
         let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= turn;
         let cells = self.roll.cells().rev().take_while(is_of_turn);
@@ -25,7 +25,7 @@ impl Transcript {
         let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began.at)).unwrap_or(0));
         // It may have stayed when the answer before it was let go of.
         self.roll.remove((scene.seq, 1));
-        // Behind the place of an answer that only this event tells.
+        // After the place of an answer that only this event reports.
         let end = Cell::new((scene.seq, 1), scene.turn, Body::End(Box::new(End::new(report, took))));
         let key = self.roll.insert(end);
         self.look_for_answer(key, scene.turn);
@@ -42,7 +42,7 @@ impl Transcript {
         }
     }
 
-    /// Shows an answer that only the end of its turn told, once it is known that no message of the turn did.
+    /// Shows an answer that only the end of its turn reported, once it is known that no message of the turn did.
     fn look_for_answer(&mut self, key: KeyPress, turn: Option<i64>) {
         let Some(is_told) = self.is_answered(key, turn) else { return };
         let Some(Body::End(end)) = self.roll.cell(key).map(|cell| &mut cell.body) else { return };
@@ -68,7 +68,7 @@ impl Transcript {
         Some(false)
     }
 
-    /// Older events came: what they say to go on may be of a turn whose end was here before. With a hole between, it may have
+    /// Older events came: what they report as running may belong to a turn whose end was here before. With a hole between, it may have
     /// ended in there.
     pub(super) fn look_for_left(&mut self) {
         let mut over = None;

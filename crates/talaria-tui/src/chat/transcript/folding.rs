@@ -19,7 +19,7 @@ impl Transcript {
     pub fn toggle_fold(&mut self, fold: Fold) {
         match fold {
             Fold::All => {
-                self.fold = self.fold.turned();
+                self.fold = self.fold.toggled();
                 self.roll.cells().for_each(|cell| cell.fold = None);
                 self.stop_unfolding();
             }
@@ -44,7 +44,7 @@ impl Transcript {
         let all = self.fold;
         while let Some(key) = self.round.left.pop() {
             if let Some(cell) = self.roll.cell(key) {
-                cell.fold = Some(cell.fold.unwrap_or(all).turned());
+                cell.fold = Some(cell.fold.unwrap_or(all).toggled());
                 self.round.at = Some(key);
                 return;
             }

@@ -8,6 +8,7 @@ use talaria_core::item::{Author, FileChange, Item, ItemBody};
 use super::Transcript;
 use super::cell::{Body, KeyPress};
 use super::crew::Crew;
+use super::lifecycle::Lifecycle;
 use super::message::{Message, Voice};
 use super::patch::Patch;
 use super::person::Person;
@@ -35,7 +36,7 @@ impl Transcript {
     }
 
     /// A piece of output.
-    pub(super) fn printed(&mut self, scene: Scene, handle: Handle, delta: &str) {
+    pub(super) fn append_output(&mut self, scene: Scene, handle: Handle, delta: &str) {
         match self.open(scene, &handle) {
             Reach::Nowhere => {
                 let mut step = Step::headless(scene.at);
@@ -49,7 +50,7 @@ impl Transcript {
     }
 
     /// How far the call of a tool is.
-    pub(super) fn advanced(&mut self, scene: Scene, handle: Handle, message: &str) {
+    pub(super) fn show_progress(&mut self, scene: Scene, handle: Handle, message: &str) {
         match self.open(scene, &handle) {
             Reach::Nowhere => {
                 let mut step = Step::headless(scene.at);
@@ -62,7 +63,7 @@ impl Transcript {
     }
 
     /// A patch changes other things by now.
-    pub(super) fn patched(&mut self, scene: Scene, handle: Handle, changes: &[FileChange]) {
+    pub(super) fn replace_patch(&mut self, scene: Scene, handle: Handle, changes: &[FileChange]) {
         let changes = diff::nearby(changes, &self.cwd);
         match self.open(scene, &handle) {
             Reach::Nowhere => {
@@ -79,7 +80,7 @@ impl Transcript {
     }
 
     /// A step began.
-    pub(super) fn began(&mut self, scene: Scene, handle: Handle, item: &Item) {
+    pub(super) fn begin_item(&mut self, scene: Scene, handle: Handle, item: &Item) {
         match &item.body {
             ItemBody::UserMessage { .. } => self.person(scene, handle, item),
             ItemBody::AgentMessage { text, phase, .. } => {
@@ -87,7 +88,7 @@ impl Transcript {
                 self.voices.insert(handle.clone(), voice);
                 self.said_more(scene, handle, text, voice);
             }
-            ItemBody::Patch { changes, .. } => self.patched(scene, handle, changes),
+            ItemBody::Patch { changes, .. } => self.replace_patch(scene, handle, changes),
             body if tool_line::label(body, self.paint).is_some() => match self.open(scene, &handle) {
                 Reach::Nowhere => {
                     let step = Step::begun(body, scene.at, self.paint);
@@ -108,26 +109,26 @@ impl Transcript {
     }
 
     /// A step ended.
-    pub(super) fn ended(&mut self, scene: Scene, handle: Handle, item: &Item) {
+    pub(super) fn end_item(&mut self, scene: Scene, handle: Handle, item: &Item) {
         match &item.body {
             ItemBody::UserMessage { .. } => self.person(scene, handle, item),
             ItemBody::AgentMessage { text, phase, questions } => {
-                self.completed(scene, handle, text, voice(phase.as_deref()));
+                self.complete_message(scene, handle, text, voice(phase.as_deref()));
                 for question in questions {
                     self.remark(scene, Remark::aside(&step_note::question(question)));
                 }
             }
-            ItemBody::Plan { text } => self.completed(scene, handle, text, Voice::Answer),
+            ItemBody::Plan { text } => self.complete_message(scene, handle, text, Voice::Answer),
             ItemBody::Reasoning { summary, content } => {
                 let parts = if summary.is_empty() { content } else { summary };
-                self.completed(scene, handle, &parts.join("\n\n"), Voice::Thought);
+                self.complete_message(scene, handle, &parts.join("\n\n"), Voice::Thought);
             }
             ItemBody::Patch { status, changes } => {
-                self.patched(scene, handle.clone(), changes);
+                self.replace_patch(scene, handle.clone(), changes);
                 if let Some(key) = self.roll.find(&handle).map(|cell| cell.key) {
                     self.change(scene, key, |body| {
                         if let Body::Patch(patch) = body {
-                            patch.end(*status);
+                            patch.life = Lifecycle::ended(*status);
                         }
                     });
                 }
@@ -156,18 +157,18 @@ impl Transcript {
     }
 
     /// The turn ended, and Codex never reported the end of a step.
-    pub(super) fn abandoned(&mut self, scene: Scene, handle: &Handle, why: Option<Abandonment>) {
+    pub(super) fn abandon_item(&mut self, scene: Scene, handle: &Handle, why: Option<Abandonment>) {
         if let Reach::Later(key) = self.open(scene, handle) {
             self.change(scene, key, |body| match body {
                 Body::Message(message) => message.leave(),
-                Body::Step(step) => step.leave(why),
-                Body::Patch(patch) => patch.leave(why),
+                Body::Step(step) => step.life.leave(why),
+                Body::Patch(patch) => patch.life.leave(why),
                 _ => {}
             });
         }
     }
 
-    /// A command outlived its turn and runs in the background, unless a later event that is here told its end.
+    /// A command outlived its turn and runs in the background, unless a later event that is loaded reported its end.
     pub(super) fn stays(&mut self, scene: Scene, handle: &Handle, id: &BackgroundId) {
         let end = self.background_ends.get(id).copied();
         if let Reach::Later(key) = self.reach(scene, handle) {
@@ -220,7 +221,7 @@ impl Transcript {
         }
     }
 
-    fn completed(&mut self, scene: Scene, handle: Handle, text: &str, voice: Voice) {
+    fn complete_message(&mut self, scene: Scene, handle: Handle, text: &str, voice: Voice) {
         self.voices.remove(&handle);
         match self.open(scene, &handle) {
             Reach::Nowhere if text.trim().is_empty() => {}
@@ -239,7 +240,7 @@ impl Transcript {
         }
     }
 
-    /// The person's words: what was typed here is confirmed, wherever it stood.
+    /// The person's words: what was typed here is confirmed, wherever it was.
     fn person(&mut self, scene: Scene, handle: Handle, item: &Item) {
         let ItemBody::UserMessage { text, attachments, author, .. } = &item.body else { return };
         if self.reach(scene, &handle) != Reach::Nowhere {
@@ -271,7 +272,7 @@ impl Transcript {
         }
     }
 
-    /// Takes the sub-agents that a call names below it, unless they stand below another.
+    /// Takes the sub-agents that a call names below it, unless they are below another.
     fn adopt(&mut self, scene: Scene, key: KeyPress, body: &ItemBody) {
         let ItemBody::Agents { threads, .. } = body else { return };
         for thread in threads {

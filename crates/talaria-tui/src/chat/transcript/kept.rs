@@ -2,7 +2,7 @@
 //!
 //! What is kept depends on the text alone, not on the pieces in which it came.
 
-/// Stands for a piece that nobody heard.
+/// Represents a piece that was missed.
 const CUT: &str = " … ";
 
 /// The beginning and the end of a text.
@@ -79,7 +79,7 @@ impl Kept {
         let parts = self.parts();
         whole.push(parts.head);
         if parts.missing > 0 {
-            // The gap stays a gap: what stood before it is no longer known to touch what stood behind it.
+            // The gap stays a gap: what was before it is no longer known to touch what was after it.
             whole.total += parts.missing;
             whole.tail.clear();
         }

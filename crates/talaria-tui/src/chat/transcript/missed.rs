@@ -1,4 +1,4 @@
-//! What is missing of a time in which nobody listened: said until it is here.
+//! What is missing of a time in which no engine listened: said until it is here.
 //!
 //! What was cut off by such a time comes whole when its step completes. From then on it would be false to say that it is
 //! missing, so the note loses that part, and goes when nothing is left of it. What cannot be looked up, since it lies in
@@ -13,7 +13,7 @@ use super::remark::Remark;
 use super::roll::{Entry, Handle};
 use super::take::Scene;
 
-/// A note about a time in which nobody listened.
+/// A note about a time in which no engine listened.
 #[derive(Debug)]
 pub(super) struct Missed {
     key: KeyPress,
@@ -26,9 +26,9 @@ pub(super) struct Missed {
 
 impl Transcript {
     /// Says what is missing.
-    pub(super) fn missed(&mut self, scene: Scene, gap: &Gap) {
+    pub(super) fn show_gap(&mut self, scene: Scene, gap: &Gap) {
         if gap.missing.contains(&Missing::Pieces) {
-            // Of what came later already nobody can say where it was cut.
+            // Where later text was cut is not known.
             let is_before = |cell: &&mut Cell| cell.turn == scene.turn && cell.last < scene.seq;
             self.roll.cells().filter(is_before).for_each(Cell::cut);
         }
@@ -62,8 +62,8 @@ impl Transcript {
         let before = (note.missing.len(), note.open.len());
         let has_ended = |body: &Body| match body {
             Body::Message(message) => message.is_whole(),
-            Body::Step(step) => step.has_ended(),
-            Body::Patch(patch) => patch.has_ended(),
+            Body::Step(step) => step.life.has_ended(),
+            Body::Patch(patch) => patch.life.has_ended(),
             _ => false,
         };
         note.open.retain(|id| {
@@ -111,7 +111,7 @@ impl Transcript {
             _ => true,
         };
         let at = self.roll.position(note.key);
-        // What began behind it is cut off only if its beginning is not here; that of a message leaves no trace.
+        // What began after it is cut off only if its beginning is not here; that of a message leaves no trace.
         let is_doubtful = |cell: &Cell| match &cell.body {
             Body::Message(_) => true,
             Body::Step(step) => !step.is_described(),
@@ -126,7 +126,7 @@ impl Transcript {
         })
     }
 
-    /// What stands before a note and is of its turn, or may be, the nearest first.
+    /// What is before a note and is of its turn, or may be, the nearest first.
     fn cells_before(&self, note: &Missed) -> impl Iterator<Item = &Entry> {
         let turn = note.turn;
         let at = self.roll.position(note.key);

@@ -1,13 +1,11 @@
-//! A change of files: named while it is under way, shown as a coloured diff once it was made.
+//! A change of files: named while it is running, shown as a coloured diff once it was made.
 
-use talaria_core::event::Abandonment;
 use talaria_core::item::{FileChange, Status};
-use talaria_core::request::{Decision, Who};
 
-use super::cell::{Folding, Page, passed};
+use super::cell::{Folding, Page, time_since};
 use super::kept::missing_note;
+use super::lifecycle::Lifecycle;
 use super::printed::more_lines;
-use super::request::{answered_elsewhere, held, unanswered, unheard};
 use super::wrap::{Break, rows, wrap};
 use talaria_render::diff::{self, Amount, Counts};
 use talaria_render::{Style, StyledLine, cut, spinner, tool_line};
@@ -22,30 +20,13 @@ const LONGEST: usize = 96 * 1024;
 pub(super) struct Patch {
     changes: Vec<(FileChange, Counts)>,
     missing: usize,
-    state: State,
-    since: i64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    /// A person is asked about it: nothing changes.
-    Held,
-    /// A person said no.
-    Refused,
-    /// The question went without an answer: it did not run.
-    Unanswered,
-    /// Another client of Codex may have accepted it: it may run.
-    Elsewhere,
-    Ended(Status),
-    /// The turn ended, and no end of this was reported.
-    Left(Option<Abandonment>),
+    pub(super) life: Lifecycle,
 }
 
 impl Patch {
-    /// It is under way since this time of day.
+    /// It runs since this time of day.
     pub(super) fn begun(changes: &[FileChange], since: i64) -> Self {
-        let mut patch = Self { changes: Vec::new(), missing: 0, state: State::Running, since };
+        let mut patch = Self { changes: Vec::new(), missing: 0, life: Lifecycle::Running(since) };
         patch.replace(changes);
         patch
     }
@@ -75,59 +56,6 @@ impl Patch {
         self.changes = changes.iter().map(keep).collect();
     }
 
-    /// It ended like this.
-    pub(super) fn end(&mut self, status: Status) {
-        self.state = State::Ended(status);
-    }
-
-    /// A person is asked about it. Does it wait for the answer?
-    pub(super) fn hold(&mut self) -> bool {
-        if self.state == State::Running {
-            self.state = State::Held;
-        }
-        self.state == State::Held
-    }
-
-    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
-    pub(super) fn release(&mut self, now: i64, decision: Decision, by: Who) {
-        match (&self.state, decision) {
-            (State::Held, Decision::Void) if by == Who::OtherClient => {
-                (self.state, self.since) = (State::Elsewhere, now);
-            }
-            (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
-            (State::Held, Decision::Void) => self.state = State::Unanswered,
-            (State::Held, _) => (self.state, self.since) = (State::Running, now),
-            _ => {}
-        }
-    }
-
-    /// Its turn ended, and nothing was heard of its end.
-    pub(super) fn leave(&mut self, why: Option<Abandonment>) {
-        match self.state {
-            // The question is in a page that is not here.
-            State::Running if why == Some(Abandonment::NotRun) => self.state = State::Unanswered,
-            State::Running | State::Elsewhere => self.state = State::Left(why),
-            State::Held => self.state = State::Unanswered,
-            State::Refused => self.state = State::Ended(Status::Declined),
-            _ => {}
-        }
-    }
-
-    /// Is it under way?
-    pub(super) fn is_running(&self) -> bool {
-        self.state == State::Running
-    }
-
-    /// May an event still change it?
-    pub(super) fn is_open(&self) -> bool {
-        matches!(self.state, State::Running | State::Held | State::Refused | State::Elsewhere)
-    }
-
-    /// Has an event said that it ended?
-    pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended(_))
-    }
-
     /// What it takes in memory.
     pub(super) fn weight(&self) -> usize {
         self.changes.iter().map(|(change, _)| size_of::<FileChange>() + change.diff.len()).sum()
@@ -137,13 +65,13 @@ impl Patch {
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let paint = page.paint;
         let mut out = Vec::new();
-        let is_made = self.state == State::Ended(Status::Completed);
+        let is_made = matches!(self.life, Lifecycle::Ended(Status::Completed, _));
         if !is_made {
             wrap(self.head(page), page.width, 2, Break::Anywhere, &mut out);
             if page.fold == Folding::Folded {
                 let lines: usize = self.changes.iter().map(|(change, _)| diff::line_count(change)).sum();
                 // While it waits or runs, the question or the end shows it.
-                if !self.is_open() && lines > 0 {
+                if !self.life.is_open() && lines > 0 {
                     let more = paint.line(Style::DIM, &format!("  {}", more_lines(lines, page)));
                     wrap(more, page.width, 2, Break::Anywhere, &mut out);
                 }
@@ -172,25 +100,21 @@ impl Patch {
         let paint = page.paint;
         let changes = self.changes.iter().map(|(change, counts)| (change, *counts));
         let names = diff::summary_counted(changes, paint);
-        let status = match self.state {
-            State::Running if !page.is_heard => return unheard(&names, page),
-            State::Running => {
-                let passed = spinner::seconds(passed(page.wall, self.since));
+        if let Some(line) = self.life.head(&names, page) {
+            return line;
+        }
+        match self.life {
+            Lifecycle::Running(since) => {
+                let passed = spinner::seconds(time_since(page.wall, since));
                 let names = cut(&names, page.width.saturating_sub(passed.len() + 13).max(12), paint);
                 let sign = spinner::sign(page.now, paint);
-                return paint.line(Style::PLAIN, &format!("{sign} changing {names}  {passed}"));
+                paint.line(Style::PLAIN, &format!("{sign} changing {names}  {passed}"))
             }
-            State::Held => return held(&names, page),
-            State::Unanswered => return unanswered(&names, page),
-            State::Elsewhere => return answered_elsewhere(&names, page),
-            State::Refused => Status::Declined,
-            State::Left(why) => {
-                let why = Some(tool_line::left(why).to_owned());
-                let paper = Some(page.paper());
-                return tool_line::line(&names, Status::InProgress, [why, None], paper, paint);
+            Lifecycle::Ended(status, _) => {
+                tool_line::line(&names, status, [None, None], Some(page.paper()), paint)
             }
-            State::Ended(status) => status,
-        };
-        tool_line::line(&names, status, [None, None], Some(page.paper()), paint)
+            // No patch is in these states.
+            _ => StyledLine::default(),
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::wrap::{Break, rows};
 use talaria_render::StyledLine;
 use talaria_render::notice;
 
-/// The plan as it stands.
+/// The current plan.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// Why it changed last.

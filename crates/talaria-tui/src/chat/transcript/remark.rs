@@ -21,7 +21,7 @@ pub(super) struct Remark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Weight {
-    /// It stands back.
+    /// It is dimmed.
     Aside,
     /// It is worth a look.
     Warning,
@@ -34,12 +34,12 @@ enum Weight {
 }
 
 impl Remark {
-    /// A line that stands back. The words may be anybody's.
+    /// A dimmed line. The words may be anyone's.
     pub(super) fn aside(text: &str) -> Self {
         Self::new(Weight::Aside, text)
     }
 
-    /// A line worth a look. The words may be anybody's.
+    /// A line worth a look. The words may be anyone's.
     pub(super) fn warning(text: &str) -> Self {
         Self::new(Weight::Warning, text)
     }
@@ -54,7 +54,7 @@ impl Remark {
         Self { weight: Weight::Ours(note.tone), text: shortened(note.text), count: 1 }
     }
 
-    /// A command that was typed, so that what follows can be told from what was asked before.
+    /// A command that was typed, so that what follows can be distinguished from earlier output.
     pub(super) fn echo(text: &str) -> Self {
         Self { weight: Weight::Echo, text: plain_line(text).as_ref().into(), count: 1 }
     }
@@ -69,7 +69,7 @@ impl Remark {
         self.count += 1;
     }
 
-    /// What it stands next to.
+    /// What it is next to.
     pub(super) fn section(&self) -> Section {
         match self.weight {
             Weight::Head => Section::Head,

@@ -13,13 +13,13 @@ const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 /// What a step does that a person is asked about.
 const WAITS: &str = "waiting for an answer";
 
-/// What a step did that a person was asked about, and nobody answered.
+/// What a step did that a person was asked about, and no one answered.
 const UNANSWERED: &str = "did not run: not answered";
 
 /// What is known of a step that Codex asked about, and that another client may have accepted.
 const ELSEWHERE: &str = "not answered here; it may have run";
 
-/// What is known of a step that had begun when nobody heard of it any more.
+/// What is known of a step that had begun when the connection was lost.
 const UNHEARD: &str = "it may still be running";
 
 /// What became of a question that was open when the turn ended.
@@ -32,7 +32,7 @@ pub(super) struct Request {
     about: Option<Kept>,
     /// The command or the change that waits for it.
     step: Option<ItemId>,
-    /// Does that stand right above and say that it waits?
+    /// Is it right above, and does it say that it waits?
     is_told: bool,
     state: State,
 }
@@ -145,7 +145,7 @@ pub(super) fn held(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, WAITS, page)
 }
 
-/// The line of something that a person was asked about, and nobody answered.
+/// The line of something that a person was asked about, and no one answered.
 pub(super) fn unanswered(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, UNANSWERED, page)
 }
@@ -155,7 +155,7 @@ pub(super) fn answered_elsewhere(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, ELSEWHERE, page)
 }
 
-/// The line of something that had begun when nobody heard of it any more.
+/// The line of something that had begun when the connection was lost.
 pub(super) fn unheard(label: &str, page: &Page<'_>) -> StyledLine {
     idle(label, UNHEARD, page)
 }

@@ -17,20 +17,20 @@ const HEAVY: usize = 8 * 1024 * 1024;
 const LIGHT: usize = 4 * 1024 * 1024;
 /// Cells on both sides of the view, and at the end, that stay.
 const NEAR: usize = 150;
-/// Where cells that no event made stand.
+/// Where cells that no event made are.
 pub(super) const LOCAL: u32 = 1000;
-/// Where what was typed and not confirmed stands: below everything.
+/// Where what was typed and not confirmed is: below everything.
 pub(super) const PENDING: i64 = i64::MAX;
 
 /// By what events find the cell that they change. Ids are only unique within a turn; a sub-agent that works on in another turn
-/// is told of there, where it is looked for.
+/// is reported there, where it is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Handle {
     Item(Option<i64>, ItemId),
     Ticket(TicketId),
     Plan(Option<i64>),
     Agent(Option<i64>, ThreadId),
-    /// Something that is told once in a turn, and then counted.
+    /// Something that is reported once in a turn, and then counted.
     News(Option<i64>, String),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Hole {
 }
 
 impl Entry {
-    /// The first event that is not before it. One that no event made stands behind the event of its number.
+    /// The first event that is not before it. One that no event made comes after the event of its number.
     fn first(&self) -> i64 {
         let (seq, sub) = self.key();
         if sub >= LOCAL { seq.saturating_add(1) } else { seq }
@@ -79,12 +79,12 @@ impl Roll {
         self.entries.len()
     }
 
-    /// What stands there.
+    /// The entry at a place.
     pub(super) fn get(&self, at: usize) -> Option<&Entry> {
         self.entries.get(at)
     }
 
-    /// The cell that stands there.
+    /// The cell at a place.
     pub(super) fn cell_at(&mut self, at: usize) -> Option<&mut Cell> {
         match self.entries.get_mut(at) {
             Some(Entry::Cell(cell)) => Some(cell),
@@ -105,7 +105,7 @@ impl Roll {
         self.entries.iter_mut()
     }
 
-    /// Where a place is: what stands there, or what comes next.
+    /// Where a place is: what is there, or what comes next.
     pub(super) fn position(&self, key: KeyPress) -> usize {
         self.entries.partition_point(|entry| entry.key() < key)
     }
@@ -127,7 +127,7 @@ impl Roll {
         self.index.insert(handle, key);
     }
 
-    /// Puts a cell in its place. A place that is taken moves it behind what stands there.
+    /// Puts a cell in its place. A place that is taken moves it after what is there.
     pub(super) fn insert(&mut self, mut cell: Cell) -> KeyPress {
         let mut at = self.position(cell.key);
         while self.entries.get(at).is_some_and(|entry| entry.key() == cell.key) {
@@ -139,7 +139,7 @@ impl Roll {
         key
     }
 
-    /// The place behind an event and behind all words that stand there, also if earlier ones have gone.
+    /// The place after an event and after all remarks at it, also if earlier ones have gone.
     pub(super) fn behind(&self, seq: i64) -> KeyPress {
         let next = self.position((seq.saturating_add(1), 0));
         let last = next.checked_sub(1).and_then(|at| self.entries.get(at)).map(Entry::key);

@@ -29,7 +29,7 @@ impl Transcript {
     }
 
     /// Codex confirmed input. Of input that the turn has shown by then there is nothing to say.
-    pub(super) fn steered(&mut self, scene: Scene) {
+    pub(super) fn show_steered(&mut self, scene: Scene) {
         if self.is_newest(scene) && self.handed.notes.len() < self.handed.texts.len() {
             let key = self.add(scene, Body::Remark(Remark::aside(UNREAD)));
             self.handed.notes.push(key);

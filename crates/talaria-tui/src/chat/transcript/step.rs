@@ -4,16 +4,15 @@
 //! when an event says so.
 
 use talaria_core::background::BackgroundEnd;
-use talaria_core::event::Abandonment;
 use talaria_core::item::{ItemBody, Status, ToolResult};
-use talaria_core::request::{Decision, Who};
 use unicode_width::UnicodeWidthStr;
 
-use super::cell::{Folding, Page, passed};
+use super::cell::{Folding, Page, time_since};
 use super::crew::Crew;
 use super::kept::{Kept, Limits};
+use super::lifecycle::Lifecycle;
 use super::printed::{self, Gist};
-use super::request::{answered_elsewhere, held, unanswered, unheard, with_note};
+use super::request::with_note;
 use super::wrap::{Break, wrap};
 use talaria_render::{Paint, Style, StyledLine, cut, plain, plain_line, spinner, tool_line};
 
@@ -47,9 +46,7 @@ pub(super) struct Step {
     /// Did its end tell all of its output?
     is_whole: bool,
     progress: Option<String>,
-    state: State,
-    /// When it began, as a time of day.
-    since: i64,
+    pub(super) life: Lifecycle,
     /// The sub-agents that it made.
     pub(super) crew: Crew,
 }
@@ -68,26 +65,6 @@ enum Kind {
     Call,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
-    Running,
-    /// A person is asked about it: it does not run.
-    Held,
-    /// A person said no.
-    Refused,
-    /// The question went without an answer: it did not run.
-    Unanswered,
-    /// Another client of Codex may have accepted it: it may run.
-    Elsewhere,
-    Ended(Status, [Option<String>; 2]),
-    /// The turn ended, and this runs in the background.
-    Background,
-    /// The turn ended, and no end of this was reported.
-    Left(Option<Abandonment>),
-    /// Only sub-agents are known, not the call that made them.
-    Crew,
-}
-
 impl Step {
     /// It began.
     pub(super) fn begun(body: &ItemBody, since: i64, paint: Paint) -> Self {
@@ -99,13 +76,13 @@ impl Step {
     /// Something came out of a step whose start is not loaded.
     pub(super) fn headless(since: i64) -> Self {
         let output = Kept::new(OUTPUT);
-        let (progress, crew, state) = (None, Crew::default(), State::Running);
-        Self { name: None, call: None, failure: None, output, is_whole: false, progress, state, since, crew }
+        let (progress, crew, life) = (None, Crew::default(), Lifecycle::Running(since));
+        Self { name: None, call: None, failure: None, output, is_whole: false, progress, life, crew }
     }
 
     /// Sub-agents whose call is not here.
     pub(super) fn only_crew(since: i64) -> Self {
-        Self { state: State::Crew, ..Self::headless(since) }
+        Self { life: Lifecycle::Crew, ..Self::headless(since) }
     }
 
     /// Returns what it is.
@@ -132,8 +109,8 @@ impl Step {
     /// Takes a piece of output.
     pub(super) fn print(&mut self, delta: &str) {
         // What prints was accepted.
-        if self.state == State::Elsewhere {
-            self.state = State::Running;
+        if let Lifecycle::Elsewhere(since) = self.life {
+            self.life = Lifecycle::Running(since);
         }
         self.output.push(delta);
     }
@@ -158,58 +135,25 @@ impl Step {
         self.describe(body, paint);
         let (status, [end, time]) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
         self.failure = tool_line::failure(body).map(|failure| Kept::of(failure.trim(), OUTPUT));
-        self.state = State::Ended(status, [end.filter(|_| self.failure.is_none()), time]);
+        self.life = Lifecycle::Ended(status, [end.filter(|_| self.failure.is_none()), time]);
         self.progress = None;
-        // What was streamed may lack its beginning; the whole is the truth where it is told.
+        // What was streamed may lack its beginning; the whole is the truth where it is reported.
         match output(body) {
             Some(output) => (self.output, self.is_whole) = (Kept::of(&output, OUTPUT), true),
             None => self.is_whole = self.output.total() == 0,
         }
     }
 
-    /// A person is asked about it. Does it wait for the answer?
-    pub(super) fn hold(&mut self) -> bool {
-        if self.state == State::Running {
-            self.state = State::Held;
-        }
-        self.state == State::Held
-    }
-
-    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
-    pub(super) fn release(&mut self, now: i64, decision: Decision, by: Who) {
-        match (&self.state, decision) {
-            (State::Held, Decision::Void) if by == Who::OtherClient => {
-                (self.state, self.since) = (State::Elsewhere, now);
-            }
-            (State::Held, Decision::Decline | Decision::Cancel) => self.state = State::Refused,
-            (State::Held, Decision::Void) => self.state = State::Unanswered,
-            (State::Held, _) => (self.state, self.since) = (State::Running, now),
-            _ => {}
-        }
-    }
-
-    /// Its turn ended, and nothing was heard of its end.
-    pub(super) fn leave(&mut self, why: Option<Abandonment>) {
-        match self.state {
-            // The question is in a page that is not here.
-            State::Running if why == Some(Abandonment::NotRun) => self.state = State::Unanswered,
-            State::Running | State::Elsewhere => self.state = State::Left(why),
-            State::Held => self.state = State::Unanswered,
-            State::Refused => self.state = State::Ended(Status::Declined, [None, None]),
-            _ => {}
-        }
-    }
-
     /// Its turn ended, and it runs in the background.
     pub(super) fn stay(&mut self) {
-        if self.is_open() || matches!(self.state, State::Left(_)) {
-            self.state = State::Background;
+        if self.life.is_open() || matches!(self.life, Lifecycle::Left(_)) {
+            self.life = Lifecycle::Background;
         }
     }
 
     /// It ended in the background.
     pub(super) fn end_in_background(&mut self, end: BackgroundEnd, exit_code: Option<i32>) {
-        if self.state != State::Background {
+        if self.life != Lifecycle::Background {
             return;
         }
         let (status, words) = match (end, exit_code) {
@@ -222,25 +166,7 @@ impl Step {
             (BackgroundEnd::WithCodex, _) => (Status::Interrupted, "ended with Codex".to_owned()),
             (BackgroundEnd::Unseen, _) => (Status::Unknown, "while no engine was attached".to_owned()),
         };
-        self.state = State::Ended(status, [Some(words), None]);
-    }
-
-    /// Is it under way?
-    pub(super) fn is_running(&self) -> bool {
-        self.state == State::Running
-    }
-
-    /// May an event still change it?
-    pub(super) fn is_open(&self) -> bool {
-        matches!(
-            self.state,
-            State::Running | State::Held | State::Refused | State::Elsewhere | State::Background
-        )
-    }
-
-    /// Has an event said that it ended?
-    pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended(..))
+        self.life = Lifecycle::Ended(status, [Some(words), None]);
     }
 
     /// Did its end tell all of its output, so that no piece can be missing?
@@ -250,7 +176,7 @@ impl Step {
 
     /// Does it hold nothing but sub-agents?
     pub(super) fn is_only_crew(&self) -> bool {
-        self.state == State::Crew
+        self.life == Lifecycle::Crew
     }
 
     /// What it takes in memory.
@@ -264,7 +190,7 @@ impl Step {
     /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let mut out = Vec::new();
-        if self.state != State::Crew {
+        if self.life != Lifecycle::Crew {
             wrap(self.head(page), page.width, 2, Break::Anywhere, &mut out);
         }
         self.push_failure(page, &mut out);
@@ -281,32 +207,25 @@ impl Step {
     fn head(&self, page: &Page<'_>) -> StyledLine {
         let paint = page.paint;
         let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
-        let paper = Some(page.paper());
-        match &self.state {
-            State::Running if !page.is_heard => unheard(label, page),
-            State::Running => {
-                let passed = spinner::seconds(passed(page.wall, self.since));
+        if let Some(line) = self.life.head(label, page) {
+            return line;
+        }
+        match &self.life {
+            Lifecycle::Running(since) => {
+                let passed = spinner::seconds(time_since(page.wall, *since));
                 with_note(spinner::sign(page.now, paint), label, &passed, page)
             }
-            State::Held => held(label, page),
-            State::Unanswered => unanswered(label, page),
-            State::Elsewhere => answered_elsewhere(label, page),
-            State::Refused => tool_line::line(label, Status::Declined, [None, None], paper, paint),
-            State::Ended(status, [end, time]) => {
+            Lifecycle::Ended(status, [end, time]) => {
                 let end = end.clone().or_else(|| self.failure_in_head(page));
-                tool_line::line(label, *status, [end, time.clone()], paper, paint)
+                tool_line::line(label, *status, [end, time.clone()], Some(page.paper()), paint)
             }
-            State::Background => with_note(paint.sign("●", "*"), label, IN_BACKGROUND, page),
-            State::Left(why) => {
-                let why = Some(tool_line::left(*why).to_owned());
-                tool_line::line(label, Status::InProgress, [why, None], paper, paint)
-            }
+            Lifecycle::Background => with_note(paint.sign("●", "*"), label, IN_BACKGROUND, page),
             // It has no row of its own.
-            State::Crew => StyledLine::default(),
+            _ => StyledLine::default(),
         }
     }
 
-    /// Why it failed, as far as the first row has room for it. Unfolded, what does not fit stands below it.
+    /// Why it failed, as far as the first row has room for it. Unfolded, what does not fit is below it.
     fn failure_in_head(&self, page: &Page<'_>) -> Option<String> {
         let failure = self.failure.as_ref()?.shown();
         let failure = plain_line(&failure);
@@ -317,7 +236,7 @@ impl Step {
 
     /// The columns of the first row that the reason of a failure may take.
     fn failure_room(&self, page: &Page<'_>) -> usize {
-        let State::Ended(status, [_, time]) = &self.state else { return 0 };
+        let Lifecycle::Ended(status, [_, time]) = &self.life else { return 0 };
         let label = self.name.as_ref().map_or(HEADLESS, |name| &name.label);
         let label = cut(label, SHORTEST_LABEL, page.paint);
         let rest = [Some(String::new()), time.clone()];
@@ -375,7 +294,7 @@ impl Step {
     }
 }
 
-/// A line that stands back.
+/// A dimmed line.
 fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<StyledLine>) {
     wrap(page.paint.line(Style::DIM, text), page.width, hang, Break::Anywhere, out);
 }
@@ -396,12 +315,14 @@ fn call(body: &ItemBody) -> Option<String> {
 fn output(body: &ItemBody) -> Option<String> {
     match body {
         ItemBody::Command { output, .. } => output.clone(),
-        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => result.as_ref().map(told),
+        ItemBody::Tool { result, .. } | ItemBody::ClientTool { result, .. } => {
+            result.as_ref().map(result_text)
+        }
         _ => None,
     }
 }
 
-fn told(result: &ToolResult) -> String {
+fn result_text(result: &ToolResult) -> String {
     let count = |count: u32, what: &str| (count > 0).then(|| format!("[{what}: {count}]"));
     let parts = [result.text.clone(), count(result.images, "images"), count(result.other, "other parts")];
     parts.into_iter().flatten().collect::<Vec<_>>().join("\n")

@@ -1,6 +1,6 @@
 //! What each event changes. One that belongs to a cell changes it in place; others make a cell of their own.
 //!
-//! Tolerant: a step may end here that began in a page that is not here, and a page may come later than the one behind it. So
+//! Tolerant: a step may end here that began in a page that is not here, and a page may come later than the one after it. So
 //! a cell knows the first and the last event that it was made of: one between them was seen, one before them fills in.
 
 use talaria_core::api::Numbered;
@@ -17,7 +17,7 @@ use super::roll::Handle;
 use talaria_render::news::{self, NewsLine};
 use talaria_render::notice;
 
-/// Where an event stands.
+/// The position of an event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scene {
     /// Its number.
@@ -28,7 +28,7 @@ pub(super) struct Scene {
     pub(super) at: i64,
 }
 
-/// How an event stands to the cell that it belongs to.
+/// How an event relates to the cell that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// There is none.
@@ -64,7 +64,7 @@ impl Transcript {
         let item = |id: &ItemId| Handle::Item(event.turn, id.clone());
         match &event.event {
             Event::SessionStarted(started) => self.session(scene, started),
-            Event::SettingsConfirmed { model, effort } => self.confirmed(scene, model, effort.as_deref()),
+            Event::SettingsConfirmed { model, effort } => self.show_model(scene, model, effort.as_deref()),
             Event::TurnStarted { .. } => self.turn(scene),
             Event::TextDelta { item: id, delta } | Event::PlanDelta { item: id, delta } => {
                 self.said_more(scene, item(id), delta, Voice::Answer);
@@ -72,15 +72,15 @@ impl Transcript {
             Event::ReasoningDelta { item: id, delta } => {
                 self.said_more(scene, item(id), delta, Voice::Thought);
             }
-            Event::OutputDelta { item: id, delta } => self.printed(scene, item(id), delta),
-            Event::ToolProgress { item: id, message } => self.advanced(scene, item(id), message),
-            Event::PatchUpdated { item: id, changes } => self.patched(scene, item(id), changes),
-            Event::ItemStarted { item: step } => self.began(scene, item(&step.id), step),
+            Event::OutputDelta { item: id, delta } => self.append_output(scene, item(id), delta),
+            Event::ToolProgress { item: id, message } => self.show_progress(scene, item(id), message),
+            Event::PatchUpdated { item: id, changes } => self.replace_patch(scene, item(id), changes),
+            Event::ItemStarted { item: step } => self.begin_item(scene, item(&step.id), step),
             Event::ItemCompleted { item: step } => {
-                self.ended(scene, item(&step.id), step);
+                self.end_item(scene, item(&step.id), step);
                 self.look_for_missed(scene.turn);
             }
-            Event::ItemAbandoned { item: id, why } => self.abandoned(scene, &item(id), *why),
+            Event::ItemAbandoned { item: id, why } => self.abandon_item(scene, &item(id), *why),
             Event::BackgroundStarted(command) => {
                 let handle = item(&command.item);
                 self.background.insert(command.id.clone(), handle.clone());
@@ -88,7 +88,7 @@ impl Transcript {
             }
             Event::BackgroundOutput { id, delta, .. } => {
                 if let Some(handle) = self.background.get(id).cloned() {
-                    self.printed(scene, handle, delta);
+                    self.append_output(scene, handle, delta);
                 }
             }
             Event::BackgroundEnded { id, end, exit_code, .. } => {
@@ -100,11 +100,11 @@ impl Transcript {
             }
             Event::PlanUpdated { explanation, steps } => {
                 let plan = Plan { explanation: explanation.clone(), steps: steps.clone() };
-                self.planned(scene, plan);
+                self.show_plan(scene, plan);
             }
-            Event::RequestOpened { id, ask, .. } => self.asked(scene, id, ask),
+            Event::RequestOpened { id, ask, .. } => self.show_question(scene, id, ask),
             Event::RequestClosed { id, decision, by, why } => {
-                self.decided(scene, id, *decision, *by, why.as_deref());
+                self.show_decision(scene, id, *decision, *by, why.as_deref());
             }
             Event::AgentUpdated { thread, phase } => {
                 self.crew(scene, thread, |crew, _| crew.update(thread, *phase));
@@ -112,26 +112,26 @@ impl Transcript {
             Event::AgentItemStarted { thread, item } | Event::AgentItemCompleted { thread, item } => {
                 self.crew(scene, thread, |crew, paint| crew.step(thread, item, paint));
             }
-            // How much is used stands in the status line, and changes with every answer of the model.
+            // The usage is in the status line, and changes with every answer of the model.
             Event::RateLimits(limits) if limits.reached.is_none() => {}
             Event::Unknown { method, raw } => self.tell_once(scene, method, news::unknown(method, raw.get())),
-            // Codex repeats it where a conversation is taken up again in the middle of a turn.
+            // Codex repeats it where a conversation is resumed in the middle of a turn.
             Event::Warning { message } => {
                 if let Some(warning) = news::news(&event.event, self.paint) {
                     self.tell_once(scene, message, warning);
                 }
             }
-            Event::Gap(gap) => self.missed(scene, gap),
+            Event::Gap(gap) => self.show_gap(scene, gap),
             Event::Queued { input, .. } => {
                 self.withdraw_handed(scene, &input.text);
                 if let Some(NewsLine::Aside(words) | NewsLine::Warning(words)) =
                     news::news(&event.event, self.paint)
                 {
-                    self.queued(scene, input, &words);
+                    self.show_queued(scene, input, &words);
                 }
             }
             Event::Steering { input } => self.hand(scene, &input.text),
-            Event::Steered { .. } => self.steered(scene),
+            Event::Steered { .. } => self.show_steered(scene),
             Event::Outcome(report) => {
                 self.end_handed(scene);
                 self.finish(scene, report);
@@ -140,7 +140,7 @@ impl Transcript {
             Event::Unqueued { inputs, .. } => {
                 for input in inputs {
                     self.withdraw_handed(scene, &input.text);
-                    self.unqueued(scene, &input.text);
+                    self.show_unqueued(scene, &input.text);
                 }
                 self.tell(scene, &event.event);
             }
@@ -155,7 +155,7 @@ impl Transcript {
         }
     }
 
-    /// How an event stands to the cell of a handle.
+    /// How an event relates to the cell of a handle.
     pub(super) fn reach(&mut self, scene: Scene, handle: &Handle) -> Reach {
         match self.roll.find(handle) {
             None => Reach::Nowhere,
@@ -205,7 +205,7 @@ impl Transcript {
     }
 
     /// Codex says which model answers; what is known is not said again.
-    fn confirmed(&mut self, scene: Scene, model: &str, effort: Option<&str>) {
+    fn show_model(&mut self, scene: Scene, model: &str, effort: Option<&str>) {
         let known = self.started.as_mut();
         if known.as_ref().is_some_and(|known| known.model == model && known.effort.as_deref() == effort) {
             return;
@@ -222,7 +222,7 @@ impl Transcript {
         }
     }
 
-    fn planned(&mut self, scene: Scene, plan: Plan) {
+    fn show_plan(&mut self, scene: Scene, plan: Plan) {
         let handle = Handle::Plan(scene.turn);
         match self.reach(scene, &handle) {
             Reach::Nowhere => {

@@ -21,7 +21,7 @@ pub(super) struct Waiting {
     taken_back: Vec<(i64, String)>,
 }
 
-/// Where a note about input stands, and the text, its secrets masked.
+/// Where a note about input is, and the text, its secrets masked.
 #[derive(Debug)]
 struct Note {
     key: KeyPress,
@@ -37,7 +37,7 @@ impl Note {
 
 impl Transcript {
     /// Says that input waits.
-    pub(super) fn queued(&mut self, scene: Scene, input: &QueuedInput, words: &str) {
+    pub(super) fn show_queued(&mut self, scene: Scene, input: &QueuedInput, words: &str) {
         let shown = images::with_markers(&input.text, &input.images);
         let label: String = shown.chars().take(LABEL).collect();
         let more = if label.len() < shown.len() { "..." } else { "" };
@@ -56,7 +56,7 @@ impl Transcript {
     }
 
     /// It was taken back. Told again, after its page was let go, it still counts once.
-    pub(super) fn unqueued(&mut self, scene: Scene, text: &str) {
+    pub(super) fn show_unqueued(&mut self, scene: Scene, text: &str) {
         let is_known = |known: &(i64, String)| known.0 == scene.seq && known.1 == text;
         if self.waiting.taken_back.iter().any(is_known) {
             return;

@@ -177,7 +177,7 @@ impl Transcript {
         }
     }
 
-    /// How many empty rows stand before an entry.
+    /// How many empty rows are before an entry.
     fn gap(&self, at: usize) -> usize {
         let section = |at: usize| match self.roll.get(at) {
             Some(Entry::Cell(cell)) => Some(cell.section()),

@@ -75,17 +75,17 @@ fn next_row(graphemes: &[Grapheme<'_>], room: usize, indent: usize, at: Break) -
     {
         (end, next) = (space, space + 1);
     }
-    let mut row = joined(&graphemes[..end], room, indent);
+    let mut row = join_graphemes(&graphemes[..end], room, indent);
     // Graphemes side by side can be wider than each by itself.
     while row.width() > room + indent && end > 1 {
         end -= 1;
         next = end;
-        row = joined(&graphemes[..end], room, indent);
+        row = join_graphemes(&graphemes[..end], room, indent);
     }
     (row, next)
 }
 
-fn joined(graphemes: &[Grapheme<'_>], room: usize, indent: usize) -> StyledLine {
+fn join_graphemes(graphemes: &[Grapheme<'_>], room: usize, indent: usize) -> StyledLine {
     let mut row = StyledLine::default();
     row.push(Style::PLAIN, &" ".repeat(indent));
     for grapheme in graphemes {
@@ -102,16 +102,16 @@ fn joined(graphemes: &[Grapheme<'_>], room: usize, indent: usize) -> StyledLine 
 mod tests {
     use super::*;
 
-    fn told(text: &str, width: usize, hang: usize, at: Break) -> Vec<String> {
+    fn wrap_plain(text: &str, width: usize, hang: usize, at: Break) -> Vec<String> {
         rows(StyledText::plain(text), width, hang, at).iter().map(StyledLine::text).collect()
     }
 
     #[test]
     fn rows_break_between_words_where_there_are_any() {
-        assert_eq!(told("one two three", 8, 2, Break::Words), ["one two", "  three"]);
-        assert_eq!(told("one  twothreefour", 8, 0, Break::Words), ["one ", "twothree", "four"]);
-        assert_eq!(told("one two three", 8, 0, Break::Anywhere), ["one two ", "three"]);
-        assert_eq!(told("a\n\nb\n", 8, 0, Break::Words), ["a", "", "b"]);
+        assert_eq!(wrap_plain("one two three", 8, 2, Break::Words), ["one two", "  three"]);
+        assert_eq!(wrap_plain("one  twothreefour", 8, 0, Break::Words), ["one ", "twothree", "four"]);
+        assert_eq!(wrap_plain("one two three", 8, 0, Break::Anywhere), ["one two ", "three"]);
+        assert_eq!(wrap_plain("a\n\nb\n", 8, 0, Break::Words), ["a", "", "b"]);
     }
 
     #[test]
@@ -126,7 +126,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(told("世a", 1, 0, Break::Anywhere), ["?", "a"]);
+        assert_eq!(wrap_plain("世a", 1, 0, Break::Anywhere), ["?", "a"]);
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn write_help(command: &Command, page: &mut String) {
 
 /// The exit code of a turn that ended so.
 fn of_turn(outcome: Outcome, declined: u32) -> u8 {
-    Report::new(outcome, None, Usage::default(), declined).exit
+    Report::new(outcome, None, Usage::default(), declined).exit_code()
 }
 
 fn failed(code: FailureCode) -> Outcome {
@@ -117,13 +117,14 @@ fn failures() -> Vec<FailureCode> {
         Server,
         Connection,
         Sandbox,
+        Codex,
         NotSent,
         Other,
     ];
     for code in all {
         match code {
             Auth | RateLimit | UsageLimit | ContextWindow | InputTooLarge | ModelNotFound | BadRequest
-            | Server | Connection | Sandbox | NotSent | Other => {}
+            | Server | Connection | Sandbox | Codex | NotSent | Other => {}
         }
     }
     all.to_vec()

@@ -1,4 +1,4 @@
-//! `/model` and `/reasoning`: what Codex offers, and what is asked for from the next turn on. What is in force is told by
+//! `/model` and `/reasoning`: what Codex offers, and what is asked for from the next turn on. What is in force is reported by
 //! an event, when Codex has said so.
 
 use talaria_core::api::{ModelOffer, Offers};
@@ -95,7 +95,7 @@ fn instead(offer: &ModelOffer, asked: &str) -> Option<String> {
     Some(offer.default_effort.clone().unwrap_or(first))
 }
 
-/// The models; what was asked for is told from what is in force.
+/// The models; what was asked for is distinguished from what is in force.
 fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
     let row = |model: &ModelOffer| {
         let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();

@@ -1,4 +1,4 @@
-//! `/status`: how this conversation stands, and below it what the engine does. The same words in both faces.
+//! `/status`: the state of this conversation, and below it what the engine does. The same words in both faces.
 
 use jiff::Timestamp;
 use talaria_core::api::{EngineStatus, SessionInfo};
@@ -99,7 +99,7 @@ fn conversation(
     ]
 }
 
-/// How the turn stands, as the engine says.
+/// State of the turn, as the engine says.
 fn turn(info: &SessionInfo, status: &EngineStatus, now: Timestamp) -> String {
     let running = status.turns.iter().find(|turn| turn.session == info.id);
     let asked = status.requests.iter().filter(|request| request.session == info.id);

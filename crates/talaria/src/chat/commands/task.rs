@@ -27,7 +27,7 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble
             TaskAction::Send(options) => {
                 tasks::sent(&options, tasks::turn(), &desk.client, Reader::Chat).await?.into()
             }
-            action => tasks::told(&action, &desk.client, desk.look(), Reader::Chat).await?,
+            action => tasks::carry_out(&action, &desk.client, desk.look(), Reader::Chat).await?,
         },
     };
     place.look_again.notify_one();

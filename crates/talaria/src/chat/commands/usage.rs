@@ -24,7 +24,7 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
         }
         None => out += "no tokens were used here yet\n",
     }
-    // Without an account there is no allowance, and without Codex nobody to ask.
+    // Without an account there is no allowance, and without Codex none can be asked for.
     let asked = place.desk.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
     let now = Timestamp::now();
     out += match (&asked, &place.standing.limits) {
@@ -63,12 +63,12 @@ fn is_queued(turn: &TurnInfo) -> bool {
     turn.stage == Stage::Prepared && turn.settled_at.is_none()
 }
 
-/// A turn that ended before the model answered was told no cost; that is not known to be none.
+/// A turn that ended before the model answered has no reported cost, which does not mean none.
 fn cost(usage: Usage, untold: &str) -> String {
     if usage.total == 0 && !usage.partial { untold.to_owned() } else { tokens(usage) }
 }
 
-/// Limits as they were told with an answer. A window that began anew since has another number, which nobody told.
+/// Limits as they were reported with an answer. A window that began anew since has another number, which was not reported.
 fn told_before(told: &RateLimits, now: Timestamp) -> String {
     let is_over = |window: &RateWindow| window.resets_at.is_some_and(|at| at <= now.as_second());
     let open = |window: Option<RateWindow>| window.filter(|window| !is_over(window));

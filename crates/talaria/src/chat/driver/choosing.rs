@@ -1,4 +1,4 @@
-//! What waits behind a choice of where the next words go, or of what answers them. It is let go when the choice was made. When
+//! What waits after a choice of where the next words go, or of what answers them. It is let go when the choice was made. When
 //! it was not, or the person stops everything, nothing of it is done: it was meant for something else.
 
 use std::collections::VecDeque;
@@ -25,8 +25,8 @@ impl Driver {
         self.is_choice_refused
     }
 
-    /// A choice was made, or refused. What stands behind a further one was meant for that.
-    pub(super) fn chosen(&mut self, choice: Choice) {
+    /// A choice was made, or refused. What follows a further choice was meant for that one.
+    pub(super) fn finish_choice(&mut self, choice: Choice) {
         self.is_choosing = false;
         self.is_choice_refused = choice == Choice::Refused;
         let mut waiting = std::mem::take(&mut self.after_choice);
@@ -65,7 +65,7 @@ impl Driver {
         self.give_back(back, "you stopped it");
     }
 
-    /// Says of each that it was not done, the last one first: what goes back to the input line goes before what stands there.
+    /// Says of each that it was not done, the last one first: what goes back to the input line goes before what is there.
     pub(super) fn give_back(&mut self, wishes: VecDeque<ChatEffect>, why: &str) {
         let refused = |what: String, prompt| News::Refused { what, prompt, ticket: None };
         let unsaid = |prompt| refused(format!("it was not sent: {why}"), Some(prompt));
@@ -79,7 +79,7 @@ impl Driver {
                 ChatEffect::Shell(_) => {
                     News::ShellEnded { exit: None, took_ms: None, note: Some(format!("not run: {why}")) }
                 }
-                // What is asked for by nobody's words is not missed.
+                // What the person did not type is not reported as undone.
                 _ => continue,
             });
         }

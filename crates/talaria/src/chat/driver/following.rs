@@ -48,7 +48,7 @@ impl Driver {
         (self.current, self.stream) = (None, None);
         (self.progress, self.is_beginning) = (Progress::default(), false);
         self.give_back_held("you left the conversation it was meant for");
-        self.missed(Away { stream: false, ..self.away });
+        self.set_away(Away { stream: false, ..self.away });
     }
 
     pub(super) fn open(&mut self, info: SessionInfo) {
@@ -62,7 +62,7 @@ impl Driver {
         self.tell_caught_up();
     }
 
-    /// Follows a conversation from behind what was told of it.
+    /// Follows a conversation after the last event that was reported.
     pub(super) fn follow(&mut self, current: Current) {
         self.stream = Some(Stream::follow(&self.desk.onlooker, &current.id, self.progress.last_seq()));
         self.current = Some(current);
@@ -75,10 +75,10 @@ impl Driver {
         }
     }
 
-    pub(super) fn arrived(&mut self, arrived: Arrived) {
+    pub(super) fn take_arrival(&mut self, arrived: Arrived) {
         match arrived {
             Arrived::Event(numbered) => {
-                self.missed(Away { stream: false, ..self.away });
+                self.set_away(Away { stream: false, ..self.away });
                 self.progress.take(&numbered);
                 if matches!(numbered.event, Event::BackgroundStarted(_) | Event::BackgroundEnded { .. }) {
                     self.look_again.notify_one();
@@ -86,11 +86,11 @@ impl Driver {
                 self.ready.push_back(News::Event(numbered));
                 self.tell_caught_up();
             }
-            Arrived::Away => self.missed(Away { stream: true, ..self.away }),
-            Arrived::Back => self.missed(Away { stream: false, is_stopped: false, ..self.away }),
+            Arrived::Away => self.set_away(Away { stream: true, ..self.away }),
+            Arrived::Back => self.set_away(Away { stream: false, is_stopped: false, ..self.away }),
             Arrived::Over(Some(ClientError::Stopped)) => {
                 self.stream = None;
-                self.missed(Away { stream: false, is_stopped: true, ..self.away });
+                self.set_away(Away { stream: false, is_stopped: true, ..self.away });
             }
             Arrived::Over(error) => {
                 self.stream = None;
@@ -112,15 +112,15 @@ impl Driver {
         }
     }
 
-    /// It does not come back by waiting: that is told once, and nothing of it runs any more as far as is known here.
+    /// It does not come back by waiting: that is reported once, and nothing of it runs any more as far as is known here.
     pub(super) fn give_up(&mut self, what: String) {
-        self.missed(Away { stream: false, ..self.away });
+        self.set_away(Away { stream: false, ..self.away });
         self.progress.give_up();
         self.tell_caught_up();
         self.ready.push_back(News::Lost(what));
     }
 
-    /// An engine that does not start keeps everybody waiting: why that is so is told once for each absence.
+    /// An engine that does not start keeps every command waiting: the reason is reported once for each absence.
     fn say_why(&mut self, error: Option<&ClientError>) {
         if let Some(error @ ClientError::Launch(_)) = error
             && !std::mem::replace(&mut self.is_absence_explained, true)
@@ -131,7 +131,7 @@ impl Driver {
     }
 
     fn try_again(&mut self) {
-        self.missed(Away { stream: true, ..self.away });
+        self.set_away(Away { stream: true, ..self.away });
         let (teller, epoch) = (self.teller.clone(), self.epoch);
         self.errands.spawn(async move {
             tokio::time::sleep(AGAIN).await;
@@ -143,14 +143,14 @@ impl Driver {
     pub(super) fn engine_seen(&mut self, seen: Seen) {
         let Away { stream, is_stopped, .. } = self.away;
         match seen {
-            Seen::Stopped => self.missed(Away { stream, watch: false, is_stopped: true }),
-            Seen::Away => self.missed(Away { stream, watch: true, is_stopped }),
+            Seen::Stopped => self.set_away(Away { stream, watch: false, is_stopped: true }),
+            Seen::Away => self.set_away(Away { stream, watch: true, is_stopped }),
             Seen::There => {
                 if is_stopped && self.stream.is_none() {
                     self.follow_again(self.epoch);
                 }
                 let stream = stream && self.stream.is_none();
-                self.missed(Away { stream, watch: false, is_stopped: false });
+                self.set_away(Away { stream, watch: false, is_stopped: false });
             }
         }
     }
@@ -161,13 +161,13 @@ impl Driver {
         }
     }
 
-    /// What waited behind a first message is for the person to decide again.
+    /// What waited after a first message is for the person to decide again.
     pub(super) fn give_back_held(&mut self, why: &str) {
         let held = std::mem::take(&mut self.held);
         self.give_back(held, why);
     }
 
-    fn missed(&mut self, away: Away) {
+    fn set_away(&mut self, away: Away) {
         let (was, is) = (self.away.seen(), away.seen());
         self.away = away;
         if was != is {

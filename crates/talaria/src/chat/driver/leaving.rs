@@ -1,4 +1,4 @@
-//! What becomes of what is under way when a person leaves: it has a moment to reach the engine, and what was not confirmed
+//! What becomes of what is running when a person leaves: it has a moment to reach the engine, and what was not confirmed
 //! by then is named.
 
 use std::time::Duration;
@@ -22,9 +22,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Left {
     /// The conversation, if there is one.
     pub(crate) session: Option<SessionId>,
-    /// What becomes of its turn, as far as was told.
+    /// What becomes of its turn, as far as was reported.
     pub(crate) turn: Turn,
-    /// What nobody confirmed.
+    /// What was not confirmed.
     pub(crate) unconfirmed: Vec<String>,
     /// What was refused at the last moment, in words.
     pub(crate) refused: Vec<String>,
@@ -81,7 +81,7 @@ impl Driver {
         let _ = tokio::time::timeout(limit, last_words).await;
         // What has come already is known, though no face shows it any more.
         while let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
-            self.arrived(arrived);
+            self.take_arrival(arrived);
         }
         let mut unconfirmed = self.under_way.names();
         let turn = match self.turn_left(&unconfirmed) {
@@ -121,7 +121,7 @@ impl Driver {
         Left { session, turn, unconfirmed, refused, has_ended_shell }
     }
 
-    /// What becomes of the turn. An answer that nobody confirmed may have been taken.
+    /// What becomes of the turn. An answer that was not confirmed may have been accepted.
     fn turn_left(&self, unconfirmed: &[String]) -> Turn {
         let is_unconfirmed = |name: &str| unconfirmed.iter().any(|open| open == name);
         let mut questions = self.progress.questions().iter();

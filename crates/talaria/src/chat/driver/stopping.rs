@@ -32,7 +32,7 @@ impl Driver {
     /// Stops the command of the person that runs.
     pub(super) fn stop_shell(&mut self) {
         if let Some(Shell { number, task, since }) = self.shell.take() {
-            // Codex ends the command when nobody listens any more; that it has ended is not told.
+            // Codex ends the command when its listener is gone; its end is not reported.
             task.abort();
             self.under_way.end(number);
             let (took_ms, note) = (Some(milliseconds(since.elapsed())), Some("asked to stop".to_owned()));

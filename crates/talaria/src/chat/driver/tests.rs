@@ -147,7 +147,7 @@ async fn a_conversation_that_is_gone_is_given_up_once() {
     told(&mut driver);
     let (waiting, is_running) = (driver.errands.len(), driver.is_running());
     let gone = ClientError::Problem(Problem::new(ProblemCode::Unknown, "no such conversation"));
-    driver.arrived(Arrived::Over(Some(gone)));
+    driver.take_arrival(Arrived::Over(Some(gone)));
     let news = told(&mut driver);
     assert!(
         matches!(&news[..], [News::CaughtUp, News::Lost(what)] if what.contains("its turn may still be running")),
@@ -155,7 +155,7 @@ async fn a_conversation_that_is_gone_is_given_up_once() {
     );
     assert!(is_running && !driver.is_running() && driver.stream.is_none());
     assert_eq!(driver.errands.len(), waiting, "it is not tried again");
-    driver.arrived(Arrived::Over(Some(ClientError::NotRunning)));
+    driver.take_arrival(Arrived::Over(Some(ClientError::NotRunning)));
     assert!(matches!(&told(&mut driver)[..], [News::Away]), "an engine may come back");
     assert_eq!(driver.errands.len(), waiting + 1);
     driver.follow_again(driver.epoch);
@@ -169,8 +169,8 @@ async fn an_engine_that_was_stopped_is_missed_once_and_followed_again_when_it_is
     let (mut driver, _home) = driver(Some(conversation())).await;
     told(&mut driver);
     let waiting = driver.errands.len();
-    driver.arrived(Arrived::Away);
-    driver.arrived(Arrived::Over(Some(ClientError::Stopped)));
+    driver.take_arrival(Arrived::Away);
+    driver.take_arrival(Arrived::Over(Some(ClientError::Stopped)));
     assert!(matches!(&told(&mut driver)[..], [News::Away, News::Stopped]));
     assert!(driver.stream.is_none() && driver.is_engine_stopped());
     assert_eq!(driver.errands.len(), waiting, "nobody calls it");
@@ -290,7 +290,7 @@ async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
         let opened = json!({ "session": "s-7", "seq": 1, "at": "2026-01-01T00:00:00Z", "turn_number": 1,
             "type": "request_opened", "id": "req-1", "kind": "permissions", "thread": "t", "item": "i",
             "cwd": null, "reason": null, "permissions": { "network": true, "files": [] } });
-        driver.arrived(Arrived::Event(serde_json::from_value(opened).unwrap()));
+        driver.take_arrival(Arrived::Event(serde_json::from_value(opened).unwrap()));
         done.into_iter().for_each(|done| driver.done(done));
         driver.under_way.begin(under_way.map(str::to_owned));
         assert_eq!(driver.leave_within(Duration::ZERO).await.turn, turn, "{under_way:?}");
@@ -336,7 +336,7 @@ async fn what_is_meant_for_a_turn_is_refused_where_none_runs() {
 async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     let gone = || ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
-    driver.arrived(Arrived::Over(Some(gone())));
+    driver.take_arrival(Arrived::Over(Some(gone())));
     told(&mut driver);
     driver.wish(ChatEffect::Run(SlashCommand::Steer("faster".to_owned())));
     driver.wish(ChatEffect::Run(SlashCommand::Stop));
@@ -348,10 +348,10 @@ async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
     );
     assert_eq!(driver.under_way.names(), ["the request to stop the turn"], "the engine is asked");
     assert!(driver.stream.is_some(), "what comes of it is heard");
-    driver.arrived(Arrived::Over(Some(gone())));
+    driver.take_arrival(Arrived::Over(Some(gone())));
     driver.done(Done::NotStarted { news: News::Reply("busy".into()), exit: 1, epoch: driver.epoch });
     assert!(driver.stream.is_some(), "the turn that is in the way is looked for");
-    driver.arrived(Arrived::Over(Some(gone())));
+    driver.take_arrival(Arrived::Over(Some(gone())));
     assert_eq!(driver.leave_within(Duration::ZERO).await.turn, Turn::Unknown);
 }
 
@@ -384,16 +384,16 @@ async fn an_engine_that_failed_to_start_once_does_not_end_following() {
         let (log, end) = ("/l".into(), String::new());
         ClientError::Launch(Box::new(LaunchError::Silent { seconds: 15, log, end }))
     };
-    driver.arrived(Arrived::Over(Some(failed())));
+    driver.take_arrival(Arrived::Over(Some(failed())));
     let news = told(&mut driver);
     assert!(matches!(&news[..], [News::Away, News::Refused { what, .. }] if what.contains("retrying")));
     assert!(driver.is_running(), "nobody has seen it end");
     assert_eq!(driver.errands.len(), waiting + 1, "it is tried again");
     driver.follow_again(driver.epoch);
-    driver.arrived(Arrived::Over(Some(failed())));
+    driver.take_arrival(Arrived::Over(Some(failed())));
     assert!(told(&mut driver).is_empty(), "why is told once");
     let other = LaunchError::OtherApi { version: "9".to_owned(), pid: 1, api: 9, own: 1 };
-    driver.arrived(Arrived::Over(Some(ClientError::Launch(Box::new(other)))));
+    driver.take_arrival(Arrived::Over(Some(ClientError::Launch(Box::new(other)))));
     assert!(!driver.is_running(), "that does not pass");
 }
 
@@ -401,7 +401,7 @@ async fn an_engine_that_failed_to_start_once_does_not_end_following() {
 async fn a_turn_that_began_is_followed_though_following_was_given_up() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     let refused = ClientError::Problem(Problem::new(ProblemCode::Internal, "no"));
-    driver.arrived(Arrived::Over(Some(refused)));
+    driver.take_arrival(Arrived::Over(Some(refused)));
     assert!(driver.stream.is_none());
     let started = SessionStarted { id: SessionId::new("s-1"), task: None, turn: 2, after: 0, codex: None };
     driver.done(Done::Started { started, epoch: driver.epoch });
@@ -430,7 +430,7 @@ fn break_at(directory: &Path, path: &'static str) -> tokio::task::JoinHandle<()>
     })
 }
 
-/// All that comes of what is under way.
+/// All that comes of what is running.
 async fn settled(driver: &mut Driver) -> Vec<News> {
     while !driver.under_way.is_empty() {
         let done = driver.results.recv().await.unwrap();

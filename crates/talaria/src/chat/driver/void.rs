@@ -19,7 +19,7 @@ impl Driver {
             && !is_coming()
     }
 
-    /// Does a turn run, or is a message for one under way?
+    /// Is a turn running, or a message for one being sent?
     pub(super) fn is_turn_there(&self) -> bool {
         self.is_running() || self.under_way.names().iter().any(|name| name == MESSAGE)
     }

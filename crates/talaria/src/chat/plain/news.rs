@@ -8,9 +8,9 @@ use talaria_guard::redact::redact;
 use talaria_render::{elapsed, plain, plain_line};
 use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
-use talaria_tui::chat::{RequestedSettings, beginning, ended};
+use talaria_tui::chat::{RequestedSettings, beginning, task_end_text};
 
-use super::page::{Past, said};
+use super::page::{Past, person_message};
 use super::said::Said;
 use super::{Input, Plain};
 use crate::chat::desk::shown_path;
@@ -24,7 +24,7 @@ impl<W: Write> Plain<W> {
     pub(super) fn news(&mut self, news: News) -> io::Result<()> {
         match news {
             News::Event(numbered) => {
-                let said = said(&numbered.event).filter(|_| self.page.is_caught_up());
+                let said = person_message(&numbered.event).filter(|_| self.page.is_caught_up());
                 if let Some(text) = said.filter(|text| !self.said.takes(text)) {
                     self.page.person(text)?;
                 }
@@ -80,7 +80,7 @@ impl<W: Write> Plain<W> {
                     self.driver.take_unsent()
                 });
                 if let Some(ticket) = ticket {
-                    self.questions.refused(&ticket);
+                    self.questions.ask_again(&ticket);
                     self.asked = None;
                 }
                 self.code = unsent.unwrap_or(exit::FAILED);
@@ -128,11 +128,11 @@ impl<W: Write> Plain<W> {
         {
             self.abandon(is_secret, "the question is no longer open")?;
         }
-        // How an old turn ended was told at its time.
+        // How an old turn ended was reported at its time.
         if let Event::Outcome(report) = event
             && self.page.is_caught_up()
         {
-            self.code = report.exit;
+            self.code = report.exit_code();
             self.was_interrupted = false;
         }
         Ok(())
@@ -175,7 +175,7 @@ impl<W: Write> Plain<W> {
         if is_here || self.input == Input::Pipe {
             return Ok(());
         }
-        self.page.say(&format!("{}\n", ended(task)))
+        self.page.say(&format!("{}\n", task_end_text(task)))
     }
 
     fn count_waiting(&mut self, requests: &[RequestInfo]) -> io::Result<()> {

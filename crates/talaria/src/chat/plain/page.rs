@@ -1,7 +1,7 @@
 //! What is written in plain mode: turns as `exec` shows them, our own words between them, and what is wanted of the person.
-//! Nothing is drawn twice, but a prompt that something was written behind is put again below it.
+//! Nothing is drawn twice, but a prompt that something was written after is put again below it.
 //!
-//! It is made to be heard: reasoning is folded to its heading, and what is in force is told when it has changed.
+//! It is made to be heard: reasoning is folded to its heading, and what is in force is reported when it has changed.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use talaria_render::{HELD_NOTICE, Look, Renderer, StyledText, TerminalRenderer, 
 
 use super::paper::{Paper, Row};
 
-/// What stands before the line that is typed.
+/// What is before the line that is typed.
 const SIGN: &str = "> ";
 
 /// The page that grows.
@@ -25,9 +25,9 @@ pub(super) struct Page<W: Write> {
     turn: i64,
     paper: Paper<W>,
     renderer: TerminalRenderer<Paper<W>>,
-    /// What is put again when something was written behind the prompt.
+    /// What is put again when something was written after the prompt.
     prompt: Option<String>,
-    /// What was told to be in force.
+    /// What was reported to be in force.
     started: Option<Box<Started>>,
     /// When the first event happened that came of this conversation.
     began: Option<Timestamp>,
@@ -72,11 +72,13 @@ impl<W: Write> Page<W> {
     pub(super) fn caught_up(&mut self) -> io::Result<()> {
         let past = self.past.take().unwrap_or_default();
         self.turn = 0;
-        let ended: HashSet<&ItemId> = past.iter().filter_map(|numbered| ended(&numbered.event)).collect();
-        // A step that has ended is told once.
-        let is_told = |numbered: &&Numbered| !begun(&numbered.event).is_some_and(|item| ended.contains(item));
+        let ended: HashSet<&ItemId> =
+            past.iter().filter_map(|numbered| ended_step(&numbered.event)).collect();
+        // A step that has ended is reported once.
+        let is_told =
+            |numbered: &&Numbered| !started_step(&numbered.event).is_some_and(|item| ended.contains(item));
         for numbered in past.iter().filter(is_told) {
-            if let Some(text) = said(&numbered.event) {
+            if let Some(text) = person_message(&numbered.event) {
                 self.person(text)?;
             }
             self.event(numbered)?;
@@ -88,7 +90,7 @@ impl<W: Write> Page<W> {
     pub(super) fn event(&mut self, numbered: &Numbered) -> io::Result<()> {
         self.began.get_or_insert(numbered.at);
         if let Some(past) = &mut self.past {
-            // What belongs to no turn stands between the events of one.
+            // What belongs to no turn is between the events of one.
             if let Some(turn) = numbered.turn.filter(|turn| *turn > self.turn) {
                 self.turn = turn;
                 past.clear();
@@ -144,7 +146,7 @@ impl<W: Write> Page<W> {
         self.renderer.close()
     }
 
-    /// How long after the first event that was: what is told late took no less time.
+    /// How long after the first event that was: what is reported late took no less time.
     fn time(&self, at: Timestamp) -> Duration {
         let past = self.began.map(|began| Duration::try_from(at.duration_since(began)));
         past.and_then(Result::ok).unwrap_or_default()
@@ -179,20 +181,20 @@ impl<W: Write> Page<W> {
         self.paper.print(&plain(text))
     }
 
-    /// Writes what is wanted, and leaves the cursor behind it; `again` is put where something was written below it.
+    /// Writes what is wanted, and leaves the cursor after it; `again` is put where something was written below it.
     pub(super) fn ask(&mut self, text: &StyledText, again: &StyledText) -> io::Result<()> {
         self.renderer.close()?;
         self.prompt = Some(writer::encode(again, self.look));
         self.paper.prompt(&writer::encode(text, self.look))
     }
 
-    /// Writes the sign that a line is wanted, unless it stands there.
+    /// Writes the sign that a line is wanted, unless it is there.
     pub(super) fn sign(&mut self) -> io::Result<()> {
         self.prompt = Some(SIGN.to_owned());
         self.ask_again()
     }
 
-    /// Puts the prompt again, if something was written behind it and has ended.
+    /// Puts the prompt again, if something was written after it and has ended.
     pub(super) fn ask_again(&mut self) -> io::Result<()> {
         match &self.prompt {
             Some(prompt) if self.paper.row() == Row::Fresh => self.paper.prompt(prompt),
@@ -213,14 +215,14 @@ impl<W: Write> Page<W> {
     }
 
     /// The program continues after it was suspended: others have written meanwhile.
-    pub(super) fn woken(&self) {
+    pub(super) fn resume(&self) {
         self.paper.row_ended();
     }
 
     /// Ctrl-C was typed: its sign was echoed, and what had been typed is gone.
-    pub(super) fn struck(&mut self) -> io::Result<()> {
+    pub(super) fn note_interrupt(&mut self) -> io::Result<()> {
         if self.paper.row() == Row::Fresh {
-            // The sign stands there all the same.
+            // The sign is there all the same.
             self.paper.prompt("")?;
         }
         self.paper.fresh_row()?;
@@ -236,7 +238,7 @@ impl<W: Write> Page<W> {
 }
 
 /// The message of a person, if the event has one.
-pub(super) fn said(event: &Event) -> Option<&str> {
+pub(super) fn person_message(event: &Event) -> Option<&str> {
     match event {
         Event::ItemCompleted { item } => match &item.body {
             ItemBody::UserMessage { text, author: Author::Person, .. } => Some(text),
@@ -247,7 +249,7 @@ pub(super) fn said(event: &Event) -> Option<&str> {
 }
 
 /// The step that began, if the event has one. Messages and thoughts come in pieces, and are no steps.
-fn begun(event: &Event) -> Option<&ItemId> {
+fn started_step(event: &Event) -> Option<&ItemId> {
     match event {
         Event::ItemStarted { item } => {
             let is_said = matches!(
@@ -261,7 +263,7 @@ fn begun(event: &Event) -> Option<&ItemId> {
 }
 
 /// The step that ended, if the event has one.
-fn ended(event: &Event) -> Option<&ItemId> {
+fn ended_step(event: &Event) -> Option<&ItemId> {
     match event {
         Event::ItemCompleted { item } => Some(&item.id),
         _ => None,

@@ -1,19 +1,19 @@
-//! Standard output as a page on which a person types as well: whatever comes while a prompt stands, or while a command is
+//! Standard output as a page on which a person types as well: whatever comes while a prompt is shown, or while a command is
 //! printing, begins on a row of its own.
 //!
-//! Several write here: the renderer of a turn, our own words, commands of the person. Nobody else knows what stands in the row.
+//! Several write here: the renderer of a turn, our own words, commands of the person. Only this file knows the content of the row.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What stands in the row of the cursor.
+/// What is in the row of the cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     /// Nothing.
     Fresh,
     /// The beginning of what is being said.
     Begun,
-    /// A prompt, and perhaps what was typed behind it.
+    /// A prompt, and perhaps what was typed after it.
     Prompt,
     /// What a command printed last.
     Printed,
@@ -35,7 +35,7 @@ impl<W: Write> Paper<W> {
         Self(Arc::new(Mutex::new(Sheet { out, row: Row::Fresh })))
     }
 
-    /// What stands in the row.
+    /// What is in the row.
     pub(super) fn row(&self) -> Row {
         self.sheet().row
     }
@@ -45,7 +45,7 @@ impl<W: Write> Paper<W> {
         self.sheet().row = Row::Fresh;
     }
 
-    /// Ends the row, if something stands in it.
+    /// Ends the row, if something is in it.
     pub(super) fn fresh_row(&self) -> io::Result<()> {
         let mut sheet = self.sheet();
         if sheet.row != Row::Fresh {
@@ -54,7 +54,7 @@ impl<W: Write> Paper<W> {
         Ok(())
     }
 
-    /// Writes a prompt, and leaves the cursor behind it.
+    /// Writes a prompt, and leaves the cursor after it.
     pub(super) fn prompt(&self, text: &str) -> io::Result<()> {
         self.fresh_row()?;
         self.sheet().put(text, Row::Prompt)

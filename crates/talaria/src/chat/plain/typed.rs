@@ -1,4 +1,4 @@
-//! What becomes of a line: an answer to the question that stood on the page when it was typed, a command, or words for the
+//! What becomes of a line: an answer to the question that was on the page when it was typed, a command, or words for the
 //! model. What was typed for a question that is closed meanwhile is thrown away.
 
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use talaria_tui::chat::commands::{self, Entry, SlashCommand};
 use talaria_tui::chat::contract::ChatEffect;
 
 use super::lines::{Line, Text};
-use super::questions::Taken;
 use super::{Flow, Input, Plain};
 use crate::chat::words;
 use crate::echo;
+use crate::questions::{LineAnswer, Taken};
 use crate::trouble::{complain, exit};
 
 /// A question that is closed while a person types.
@@ -93,7 +93,7 @@ impl<W: Write> Plain<W> {
         Ok(Flow::GoOn)
     }
 
-    /// Is the line an answer to the question that stood on the page when it was typed?
+    /// Is the line an answer to the question that was on the page when it was typed?
     fn is_answer(&self, text: &str, asked: u64) -> bool {
         let Some((_, dialog)) = self.questions.first() else { return false };
         // A password may begin as a command does, and must not be complained about.
@@ -123,7 +123,7 @@ impl<W: Write> Plain<W> {
         }
         echo::show();
         match self.questions.decide(request.as_deref(), decision, reason.as_deref()) {
-            Some(Ok(wish)) => self.driver.wish(wish),
+            Some(Ok(answer)) => self.driver.wish(effect(answer)),
             Some(Err(trouble)) => {
                 self.code = trouble.exit;
                 self.page.say(&words::of(&trouble))?;
@@ -174,12 +174,16 @@ impl<W: Write> Plain<W> {
                 self.page.say("that is not one of the answers; nothing was decided\n")
             }
             Taken::Ask => Ok(()),
-            Taken::Wish(wish) => {
-                self.driver.wish(wish);
+            Taken::Answer(answer) => {
+                self.driver.wish(effect(answer));
                 Ok(())
             }
         }
     }
+}
+
+fn effect(LineAnswer { ticket, answer, digest }: LineAnswer) -> ChatEffect {
+    ChatEffect::Answer { ticket, answer, digest }
 }
 
 /// Was a line typed for the question on the page? One that cannot be answered here has no number.

@@ -1,7 +1,7 @@
 //! The terminal as the chat needs it, and as it was before: every way to leave restores it first.
 //!
 //! Restoring is safe to do twice and from any thread: a panic, a signal and the ordinary end may all come to it. A panic
-//! of whatever part gives the terminal back, so nothing is drawn after it. What ends the program without a word is the
+//! of whatever part restores the terminal, so nothing is drawn after it. What ends the program without a word is the
 //! business of the keeper.
 
 use std::io::{self, Write};
@@ -52,7 +52,7 @@ impl Guard {
     }
 
     /// Waits until something has panicked.
-    pub(super) async fn lost(&self) {
+    pub(super) async fn wait_for_panic(&self) {
         while !self.is_lost() {
             LOSS.notified().await;
         }
@@ -83,7 +83,7 @@ fn take() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     if let Some(before) = before {
-        keeper::taken(Held::Screen(before), Stdio::inherit);
+        keeper::note_taken(Held::Screen(before), Stdio::inherit);
     }
     let mut out = io::stdout().lock();
     queue!(out, EnterAlternateScreen, EnableBracketedPaste)?;
@@ -100,7 +100,7 @@ fn restore() {
     keeper::put_back(&mut text);
     let _ = rustix::io::write(stdout(), &text);
     let _ = disable_raw_mode();
-    keeper::given();
+    keeper::note_returned();
 }
 
 /// Restores the terminal, and waits for that no longer than this. If the output has no reader, at least lines are edited

@@ -71,27 +71,27 @@ mod tests {
         task(id, TaskStatus::Completed, Some(at))
     }
 
-    fn told<const N: usize>(ends: &mut Ends, tasks: [TaskLine; N]) -> Vec<String> {
+    fn new_ends<const N: usize>(ends: &mut Ends, tasks: [TaskLine; N]) -> Vec<String> {
         ends.news(tasks.into()).map(|task| task.id).collect()
     }
 
     #[test]
     fn an_end_is_told_once_and_the_next_end_of_the_same_task_again() {
         let mut ends = Ends::default();
-        assert!(told(&mut ends, [working("a"), working("b"), done("old", 5)]).is_empty());
-        assert_eq!(told(&mut ends, [done("b", 8), done("a", 7), done("old", 5)]), ["a", "b"]);
-        assert!(told(&mut ends, [done("b", 8), done("a", 7)]).is_empty());
-        assert!(told(&mut ends, [working("a")]).is_empty());
-        assert_eq!(told(&mut ends, [task("a", TaskStatus::Failed, Some(9))]), ["a"]);
+        assert!(new_ends(&mut ends, [working("a"), working("b"), done("old", 5)]).is_empty());
+        assert_eq!(new_ends(&mut ends, [done("b", 8), done("a", 7), done("old", 5)]), ["a", "b"]);
+        assert!(new_ends(&mut ends, [done("b", 8), done("a", 7)]).is_empty());
+        assert!(new_ends(&mut ends, [working("a")]).is_empty());
+        assert_eq!(new_ends(&mut ends, [task("a", TaskStatus::Failed, Some(9))]), ["a"]);
     }
 
     #[test]
     fn a_task_that_began_and_ended_between_two_looks_is_told_and_an_old_one_never() {
         let mut ends = Ends::default();
-        assert!(told(&mut ends, [done("old", 5)]).is_empty());
-        assert_eq!(told(&mut ends, [done("quick", 6), done("older", 3)]), ["quick"]);
+        assert!(new_ends(&mut ends, [done("old", 5)]).is_empty());
+        assert_eq!(new_ends(&mut ends, [done("quick", 6), done("older", 3)]), ["quick"]);
         let mut ends = Ends::default();
-        assert!(told(&mut ends, []).is_empty());
-        assert_eq!(told(&mut ends, [done("first", 1)]), ["first"]);
+        assert!(new_ends(&mut ends, []).is_empty());
+        assert_eq!(new_ends(&mut ends, [done("first", 1)]), ["first"]);
     }
 }

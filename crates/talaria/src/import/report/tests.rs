@@ -132,12 +132,12 @@ fn a_preview_says_that_nothing_was_changed() {
 fn a_database_that_cannot_be_read_is_told_beside_the_rest() {
     let mut report = Report { sessions: None, ..report() };
     let damaged = || Some(Trouble { cause: "it is damaged".to_owned(), hint: Some("mend it".to_owned()) });
-    report.told(ReadSessions { sessions: ImportedSessions::default(), not_read: damaged() });
+    report.add_sessions(ReadSessions { sessions: ImportedSessions::default(), not_read: damaged() });
     let text = report.text();
     assert!(text.contains("conversations\n  not imported: it is damaged\n  hint: mend it\n"), "{text}");
     assert!(report.brought_sessions(), "some may have come before");
     let came = ImportedSessions { seen: 2, new: 2, messages: 5, ..ImportedSessions::default() };
-    report.told(ReadSessions { sessions: came, not_read: damaged() });
+    report.add_sessions(ReadSessions { sessions: came, not_read: damaged() });
     let text = report.text();
     let both = "conversations\n  the rest was not imported: it is damaged\n  hint: mend it\n  2 new; 5 new messages\n";
     assert!(text.contains(both), "{text}");

@@ -86,7 +86,7 @@ async fn wide_and_right_to_left_text_keeps_its_columns() {
     send(&mut terminal, "日本 שלום e\u{301} 👩‍👩‍👧 signs").await;
     ended(&mut terminal, "End of signs.").await;
     stage.shows("wide", &mut terminal).await;
-    // Typed ones as well, and the cursor stands behind them.
+    // Typed ones as well, and the cursor is after them.
     terminal.type_keys("日本").await;
     let screen =
         terminal.wait_until("the typed text", |screen| screen.text().matches("日本").count() >= 3).await;

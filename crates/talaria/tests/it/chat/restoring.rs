@@ -132,7 +132,7 @@ async fn a_chat_whose_terminal_takes_nothing_ends_when_it_is_told_to() {
     let pid = job(&stage);
     let device = fs::File::open(format!("/proc/{}/fd/1", pid.as_raw_nonzero())).unwrap();
     tcflow(&device, Action::OOff).unwrap();
-    // It draws, and waits for somebody who takes it.
+    // It draws, and waits for someone who takes it.
     terminal.type_keys("x").await;
     let process = format!("/proc/{}", pid.as_raw_nonzero());
     until("it waits", || fs::read_to_string(format!("{process}/wchan")).unwrap().contains("wait_woken"))

@@ -12,13 +12,13 @@ use talaria_testkit::{Codex, Key, Terminal};
 
 use crate::scene::Scene;
 
-/// What stands before the place where one types.
+/// What is before the place where one types.
 pub(super) const PROMPT: &str = "› ";
 
-/// What stands in the status line once Codex has told what it would run.
+/// What is in the status line once Codex has reported what it would run.
 pub(super) const READY: &str = "codex·gpt-5.5";
 
-/// What stands below a turn that has ended.
+/// What is below a turn that has ended.
 pub(super) const ENDED: &str = "tokens: ";
 
 /// A scene with a folder to talk about.

@@ -1,4 +1,4 @@
-//! What a person is told when something is missing: no Codex, no login, no such session, no engine.
+//! What a person reads when something is missing: no Codex, no login, no such session, no engine.
 
 use rustix::process::{Signal, kill_process};
 use talaria_scripted::Reply;
@@ -51,7 +51,7 @@ async fn an_engine_that_a_person_stopped_stays_down_until_something_is_sent() {
     }
     let mut terminal = stage.open(&[]).await;
     for turn in 1..=2 {
-        // On the first screen whoever looks around finds out, later the end of the stream tells.
+        // On the first screen the periodic look finds out, later the end of the stream shows it.
         stage.scene.run(&["stop"]).await.exits(0);
         terminal.wait_shown("engine stopped").await;
         let screen = terminal.wait_shown("your next message or command starts it again").await;
@@ -78,7 +78,7 @@ async fn an_engine_that_is_gone_is_said_and_started_again() {
         |screen: &Screen| screen.contains("Back again.") || screen.contains("cannot start the turn");
     let screen = terminal.wait_until("an answer or a refusal", is_decided).await;
     if screen.contains("cannot start the turn") {
-        // The connection broke while it was said: nobody knows whether it was heard, so the person says it again.
+        // The connection broke while it was said: it is not known whether it arrived, so the person says it again.
         terminal.wait_shown("› Are you there?").await;
         terminal.key(Key::Enter).await;
     }

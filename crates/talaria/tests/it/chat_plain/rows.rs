@@ -1,4 +1,4 @@
-//! What stands where in plain mode: it is read line by line, and a person types on the same page.
+//! Which row has what in plain mode: it is read line by line, and a person types on the same page.
 
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
@@ -49,7 +49,7 @@ async fn what_comes_while_a_question_stands_begins_a_row_and_the_question_is_put
     terminal.wait_for("\n[y] yes, once").await;
     terminal.wait_for("[x] no, stop the turn: ").await;
     scene.model.push(Reply::say("Left alone."));
-    // The line goes on where it stopped.
+    // The line continues where it stopped.
     terminal.type_keys("\n").await;
     terminal.wait_for("declined by you").await;
     terminal.wait_for("Left alone.").await;

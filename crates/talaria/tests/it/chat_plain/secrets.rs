@@ -11,7 +11,7 @@ use talaria_testkit::{AppServer, Key, Terminal, until};
 
 use crate::scene::Scene;
 
-/// What stands before the place where a secret is typed.
+/// What is before the place where a secret is typed.
 const UNSEEN: &str = "your answer, not shown (empty line: back): ";
 
 /// A Codex that asks for a secret.

@@ -228,7 +228,7 @@ async fn progress_has_no_secret_in_it() {
 async fn secrets_are_masked_and_hostile_text_is_harmless() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
-    // Each of them is in what is said, and none in what is told.
+    // Each of them is in what is said, and none in what is reported.
     let others =
         ["Zk9herons", "T1BFTkFJX0FQSV9LRVk9c2stcHJvai1GYWtlNE1hdGVyaWFsN05vdFJlYWwyRmFrZTRN", "Zk9garza"];
     let [typed, encoded, spanish] = others;

@@ -61,7 +61,7 @@ impl Sdk {
         self.receive().await
     }
 
-    /// Calls the tool; gives what it says, which is the same as text and as data.
+    /// Calls the tool; returns what it says, which is the same as text and as data.
     async fn call(&mut self, arguments: Value) -> Value {
         self.send(json!({ "do": "call", "arguments": arguments })).await;
         self.called().await.0
@@ -156,7 +156,7 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
     assert_eq!(same.call(json!({ "action": "list" })).await["tasks"][0]["task_id"], json!(id));
     same.end().await;
 
-    // Whoever was told of the request waits for the person, not in a circle.
+    // A model that knows of the request waits for the person, not in a circle.
     sdk.send(
         json!({ "do": "call", "arguments": { "action": "wait", "task_id": id, "timeout_seconds": 90 } }),
     )
@@ -194,7 +194,7 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
     assert!(text.contains("touch it") && text.contains("It is ␛[2Jtouched."), "{text}");
     assert_eq!(sdk.ask(json!({ "do": "templates" })).await["resourceTemplates"].as_array().unwrap().len(), 1);
 
-    // What is over is not steered or stopped; it goes on with a follow-up.
+    // What is over is not steered or stopped; it continues with a follow-up.
     let said = sdk.call(json!({ "action": "steer", "task_id": id, "instruction": "faster" })).await;
     assert!(refused(&said, "conflict").contains("send"), "{said}");
     refused(&sdk.call(json!({ "action": "cancel", "task_id": id })).await, "conflict");

@@ -49,7 +49,7 @@ impl Wire {
         self.input.as_mut().unwrap().write_all(bytes).await.unwrap();
     }
 
-    /// Sends a request without waiting for its answer, and gives its id.
+    /// Sends a request without waiting for its answer, and returns its id.
     pub(super) async fn request(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         let request = json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
@@ -93,7 +93,7 @@ impl Wire {
         }
     }
 
-    /// Waits until one of its threads is held up because nobody reads what it writes; the kernel says what it waits for.
+    /// Waits until one of its threads is held up because its output is not read; the kernel says what it waits for.
     pub(super) async fn wait_held_up(&self) {
         let threads = format!("/proc/{}/task", self.child.id().unwrap());
         let is_held_up = || {

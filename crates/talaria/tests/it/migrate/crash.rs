@@ -36,7 +36,7 @@ impl Stage {
         Self { scene, points, original }
     }
 
-    /// Makes the state before the run; gives Codex's file.
+    /// Makes the state before the run; returns Codex's file.
     async fn prepare(&self, before: Before) -> String {
         let _ = fs::remove_dir_all(self.scene.home().join("migrations"));
         fs::write(codex_file(&self.scene), &self.original).unwrap();

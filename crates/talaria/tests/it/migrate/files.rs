@@ -101,7 +101,7 @@ async fn what_is_remembered_is_for_its_owner_alone() {
     scene.close().await;
 }
 
-/// Runs a migration of a file that cannot be edited; gives what is told.
+/// Runs a migration of a file that cannot be edited; returns what is reported.
 async fn refused(scene: &Scene, code: i32) -> String {
     let ended = scene.run(&["migrate", "--yes"]).await.exits(code);
     assert!(ended.stderr.contains("error: ") && ended.stderr.contains("hint: "), "{ended}");

@@ -1,4 +1,4 @@
-//! Plugins that Codex lists and nobody wrote down, and what stays when it is not known what is wanted.
+//! Plugins that Codex lists and that are not written down, and what stays when it is not known what is wanted.
 
 use std::fs;
 

@@ -54,7 +54,7 @@ impl Reader {
         Self { stop, seen, thread: Some(thread) }
     }
 
-    /// Stops; gives how many different texts it saw.
+    /// Stops; returns how many different texts it saw.
     fn end(mut self) -> usize {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap().unwrap();

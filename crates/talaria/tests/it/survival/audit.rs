@@ -51,7 +51,7 @@ pub(crate) struct Violation {
 pub(crate) struct Evidence {
     /// How often it reached the model as something new.
     pub(crate) reached_model: usize,
-    /// How often it stands in the files of Codex.
+    /// How often it is in the files of Codex.
     pub(crate) recorded: usize,
     /// Codex wrote down that its turn completed.
     pub(crate) completed: bool,
@@ -146,7 +146,7 @@ fn lie(
         ("failed", Some("not_sent")) if !strike.cuts_codex_off() => "not sent for no reason",
         ("failed", Some("not_sent")) => return None,
         ("lost", _) if evidence.completed => "lost, but Codex completed it",
-        // Whoever cannot be reached any more is ended, so that nothing goes on behind a turn that is called lost.
+        // A process that cannot be reached any more is ended, so that nothing continues after a turn that is called lost.
         ("lost", _) if strike == Strike::Cut && played.is_codex_alive => "lost, but Codex lives",
         ("lost", _) if !strike.ends_codex() && strike != Strike::Cut => "lost, but Codex never died",
         ("lost", _) => return None,

@@ -1,4 +1,4 @@
-//! What becomes of a call of a tool when somebody is killed before, during and after it: one row, one result, and nothing
+//! What becomes of a call of a tool when a process is killed before, during and after it: one row, one result, and nothing
 //! is reported of it that did not happen.
 //!
 //! Each line of `CALLS` is played at every point of the call ledger. A call that changes something is held to more than one that
@@ -187,7 +187,7 @@ async fn settled_rows(lane: &Lane, started: &SessionStarted) -> Result<Vec<CallR
     tokio::time::timeout(PATIENCE, look).await.map_err(|_| "a call runs for ever".to_owned())
 }
 
-/// Holds the ledger against what the model was told, and against what people see.
+/// Compares the ledger with what the model was sent, and against what people see.
 async fn examine(
     lane: &Lane,
     started: &SessionStarted,

@@ -1,4 +1,4 @@
-//! The database as somebody else sees it: read for the audit, and kept locked.
+//! The database as another process sees it: read for the audit, and kept locked.
 
 use std::path::Path;
 
@@ -91,7 +91,7 @@ pub(crate) async fn lock(path: &Path) -> SqliteConnection {
     begin(path, "begin immediate").await
 }
 
-/// Begins to read, and goes on.
+/// Begins to read, and continues.
 pub(crate) async fn read_on(path: &Path) -> SqliteConnection {
     begin(path, "begin; select count(*) from event").await
 }

@@ -16,7 +16,7 @@ both_versions!(
     a_kept_answer_does_not_serve_a_different_question,
 );
 
-/// An answer is stored; then Codex and the engine are killed. Gives the session.
+/// An answer is stored; then Codex and the engine are killed. Returns the session.
 async fn lose_an_answer(lane: &mut Lane) -> (String, Played) {
     let folder = tempfile::tempdir().unwrap();
     let fault = Fault {
@@ -35,12 +35,12 @@ async fn lose_an_answer(lane: &mut Lane) -> (String, Played) {
     (turns[0].session.clone(), played)
 }
 
-/// How the requests of turns with this prompt stand, oldest first.
+/// States of the requests of turns with this prompt, oldest first.
 async fn states(lane: &Lane, prompt: &str) -> Vec<String> {
     database::requests(&lane.database(), prompt).await.into_iter().map(|row| row.state).collect()
 }
 
-/// Starts a turn that nobody answers, and waits until it asks or has ended; gives what it asks.
+/// Starts a turn that gets no answer, and waits until it asks or has ended; returns what it asks.
 async fn asked(lane: &Lane, session: &str, prompt: &str) -> Option<RequestInfo> {
     let client = lane.client().await.unwrap();
     client.start_turn(session, &lane.turn(prompt)).await.unwrap();

@@ -31,7 +31,7 @@ pub(crate) enum Strike {
     Codex,
     /// Codex is killed, then the engine, before it can notice.
     Both,
-    /// The engine is killed, and the next one as soon as it has begun to take up what was left.
+    /// The engine is killed, and the next one as soon as it has begun to resume what was left.
     EngineTwice,
     /// The engine is killed, and Codex while the next engine takes the turn up.
     EngineThenCodex,
@@ -49,9 +49,9 @@ pub(crate) enum Strike {
     DiskFull,
     /// The disk is full, and the engine is killed meanwhile.
     DiskFullEngine,
-    /// Somebody else has the database locked for a while.
+    /// Another process has the database locked for a while.
     Busy,
-    /// Somebody else reads the database the whole time.
+    /// Another process reads the database the whole time.
     Reader,
     /// The home is copied while the engine is held, and the copy is used.
     Copy,
@@ -88,7 +88,7 @@ impl Strike {
         matches!(self, Self::Codex | Self::Both | Self::EngineThenCodex | Self::StopAfter)
     }
 
-    /// Does it break the connection to Codex, so that what was under way may be gone?
+    /// Does it break the connection to Codex, so that what was running may be gone?
     pub(crate) fn cuts_codex_off(self) -> bool {
         !matches!(
             self,
@@ -149,7 +149,7 @@ impl Fault {
         matches!((self.write, is_before), ("prepared", false) | ("sent", _) | ("written", true))
     }
 
-    /// The name that the engine gives to the point.
+    /// The name that the engine has for the point.
     pub(crate) fn point(&self) -> String {
         let side = match self.side {
             Side::Before => "before",
@@ -192,7 +192,7 @@ pub(crate) fn at_every_point(strikes: &[Strike]) -> Vec<Fault> {
     [0, 1].into_iter().flat_map(|shift| at_every_write(strikes, shift)).collect()
 }
 
-/// Any number of faults by chance; the same seed gives the same ones.
+/// Any number of faults by chance; the same seed returns the same ones.
 pub(crate) fn by_chance(seed: u64, count: usize, strikes: &[Strike]) -> Vec<Fault> {
     let mut state = seed;
     let mut below = |limit: usize| {

@@ -18,7 +18,7 @@ use tokio::process::{Child, Command};
 
 /// How long anything may take before it counts as not happening. Far more than needed: machines are busy.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
-/// What happens in other processes is told nowhere: looking again is the only way.
+/// What happens in other processes is reported nowhere: looking again is the only way.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
 
 /// A home, its engine, and everything around it.
@@ -95,7 +95,7 @@ impl Lane {
         command
     }
 
-    /// Runs a command of the program to its end; gives whether it went well and what it said.
+    /// Runs a command of the program to its end; returns whether it went well and what it said.
     pub(crate) async fn run(&self, program: &Path, arguments: &[&str]) -> (bool, String) {
         let output = self.command(program, arguments).kill_on_drop(true).output().await.unwrap();
         let said = [output.stdout, output.stderr].concat();
@@ -230,7 +230,7 @@ impl Lane {
 }
 
 impl Drop for Lane {
-    /// A test that failed half-way leaves nobody behind; one that went well has seen that nobody is left.
+    /// A test that failed half-way leaves no process; one that went well has seen that none is left.
     fn drop(&mut self) {
         for process in self.marker.survivors() {
             signal(i32::try_from(process.pid).unwrap_or_default(), Signal::KILL);
@@ -252,7 +252,7 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
 
 /// Does a process that this test started live?
 pub(crate) fn is_alive(pid: i32) -> bool {
-    // One that nobody waits for any more is over.
+    // A process that was waited for is over.
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let is_over = stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z'));
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && !is_over

@@ -96,7 +96,7 @@ async fn drive(
     if lane.client().await.is_none() {
         lane.start_engine().await?;
     }
-    // Somebody must be there to be killed.
+    // There must be a process to kill.
     let needs_turn = fault.nth == Nth::Later || lane.codex_pids().await.is_empty();
     let mut session = None;
     if needs_turn {
@@ -314,7 +314,7 @@ impl People {
         }
     }
 
-    /// Answers until every turn has ended and nobody waits for anything.
+    /// Answers until every turn has ended and nothing waits for an answer.
     pub(crate) async fn settle(&mut self) -> Result<(), String> {
         let end = Instant::now() + PATIENCE;
         let mut last = None;

@@ -1,4 +1,4 @@
-//! What is said to a turn that runs, or waits for it, while somebody is killed: the model reads it, it is run after a turn that
+//! What is said to a turn that runs, or waits for it, while a process is killed: the model reads it, it is run after a turn that
 //! completed, or its sender gets it back. Words that were acknowledged are never lost, and nothing that waited is run alone.
 
 use std::path::Path;
@@ -70,7 +70,7 @@ fn say(lane: &Lane, started: &SessionStarted, number: usize) -> JoinHandle<Vec<S
     })
 }
 
-/// Plays one fault, and gives what must not have happened.
+/// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
     point: &str,
@@ -115,7 +115,7 @@ async fn play(
     Ok(examine(lane, &started, &prompt, &said).await)
 }
 
-/// Holds what is kept against what the model was told.
+/// Compares what is stored with what the model was sent.
 async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Said]) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut add = |wrong, what: String| found.push(Violation { wrong, what });

@@ -138,7 +138,7 @@ pub(super) async fn open(
     let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let mut asked = wanted
         .ok_or_else(|| {
-            Box::new(failed(FailureCode::NotSent, "what was asked of the session cannot be read"))
+            Box::new(failed(FailureCode::NotSent, "the stored request of the session cannot be read"))
         })?
         .thread();
     if let Some(model) = settings.model() {
@@ -356,19 +356,18 @@ async fn check_login(host: &Host) -> Result<(), Box<Report>> {
 }
 
 fn no_host(error: &HostError) -> Report {
-    let mut report =
-        failed(FailureCode::NotSent, format!("cannot start Codex: {error}")).with_hint(error.next_step());
-    if matches!(error, HostError::Spawn { .. }) {
-        report.exit = 6;
-    }
-    report
+    let code = match error {
+        HostError::Spawn { .. } => FailureCode::Codex,
+        _ => FailureCode::NotSent,
+    };
+    failed(code, format!("cannot start Codex: {error}")).with_next(error.next_step())
 }
 
 fn no_thread(error: &ThreadError) -> Report {
     failed(FailureCode::NotSent, format!("Codex did not start the conversation: {error}"))
-        .with_hint(error.next_step())
+        .with_next(error.next_step())
 }
 
 fn not_revived(error: &RevivalError) -> Report {
-    failed(FailureCode::NotSent, error.to_string()).with_hint(error.next_step())
+    failed(FailureCode::NotSent, error.to_string()).with_next(error.next_step())
 }

@@ -8,7 +8,7 @@ fn shows(script: &str, rows: Expect) {
     rows.assert_eq(&screen(&mut typed(script), 30, 6));
 }
 
-/// What stands there after each of these, with the cursor.
+/// The text after each of these, with the cursor.
 fn lines(scripts: &[&str], lines: Expect) {
     let line = |script: &&str| {
         format!("{script}\n  {}", screen(&mut typed(script), 60, 6).replace('\n', "\n  ").trim_end())

@@ -114,7 +114,7 @@ fn perform(composer: &mut Composer, acts: &[Act]) {
     }
 }
 
-/// The cursor stands between graphemes, and not in a unit; units are whole.
+/// The cursor is between graphemes, and not in a unit; units are whole.
 fn check_cursor(composer: &Composer) {
     let (buffer, cursor) = (&composer.buffer, composer.buffer.cursor());
     assert!(buffer.units().is_sorted_by(|left, right| left.end <= right.start), "{:?}", buffer.units());
@@ -196,7 +196,7 @@ proptest! {
                 expected.push(c);
             }
         }
-        // Otherwise it is a command, goes on in another line, or is empty.
+        // Otherwise it is a command, continues in another line, or is empty.
         type_in(&mut composer, "x<C-Home>x<C-End>");
         let expected = format!("x{expected}x");
         prop_assert_eq!(composer.text(), &*expected);

@@ -67,7 +67,7 @@ fn what_was_sent_can_be_recalled_and_changed() {
         type_in(&mut composer, "<Up><Up>!<Enter>"),
         Reaction::Submit(PromptDraft { text: "one!".to_owned(), images: vec![] })
     );
-    assert_eq!(composer.history().kept(), ["one", "two", "one!"]);
+    assert_eq!(composer.history().to_lines(), ["one", "two", "one!"]);
     assert_eq!(type_in(&mut composer, "<Down>"), Reaction::NotMine);
 }
 
@@ -92,7 +92,7 @@ fn a_line_from_before_does_not_speak_of_an_image_that_is_not_attached() {
     composer.paste("/tmp/a.png");
     composer.image("/tmp/a.png", Some("/tmp/a.png"));
     type_in(&mut composer, " now<Enter>");
-    let kept = composer.history().kept();
+    let kept = composer.history().to_lines();
     let mut composer = Composer::new(LOOK);
     composer.remember(PromptHistory::new(kept));
     let text = "see [image a.png, not attached] now".to_owned();

@@ -165,7 +165,7 @@ fn images_keep_their_place_in_the_sentence_and_are_told_apart() {
     let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
     let prompt = PromptDraft { text: shown.to_owned(), images };
     assert_eq!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(prompt));
-    // The first one is cut out, and put in behind the other: twice.
+    // The first one is cut out, and put in after the other: twice.
     type_in(&mut composer, "<C-Home><Del><Del><Del><Del><Del><Del><Del><Del><C-k><C-y>");
     assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] with [image a.png 2] please▏\n");
     type_in(&mut composer, "<Home><Del><C-k><C-y><C-y>");

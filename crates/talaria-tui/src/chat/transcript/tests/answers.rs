@@ -1,4 +1,4 @@
-//! The answer of a turn is shown once, also if only its end tells it, and however its events come.
+//! The answer of a turn is shown once, also if only its end reports it, and however its events come.
 
 use super::*;
 use talaria_render::sample;
@@ -10,7 +10,7 @@ fn remarks<const N: usize>(ids: [&str; N]) -> [Event; N] {
     ids.map(|id| sample::ended(id, sample::message_body("on the way", Some("commentary"))))
 }
 
-/// Two turns with an answer; a message tells the second one, and only the end the first one.
+/// Two turns with an answer; a message reports the second one, and only the end the first one.
 fn events() -> Vec<Numbered> {
     let mut events = vec![sample::turn_started()];
     events.extend(remarks(["a", "b", "c"]));
@@ -75,7 +75,7 @@ fn what_lies_before_its_turn_does_not_keep_an_answer_back() {
         screen(&mut transcript, 60, 30).contains(ANSWER)
     };
     assert!(has_answer(&numbered(5, vec![sample::turn_started(), sample::completed(ANSWER)])));
-    // That it began was never told, but what stands before it is of another turn.
+    // Its beginning was never reported, but what is before it is of another turn.
     let [remark] = remarks(["a"]);
     let mut events = numbered(5, vec![remark, sample::completed(ANSWER)]);
     assert!(!has_answer(&events), "it may lie in the hole");

@@ -1,4 +1,4 @@
-//! Sub-agents: what they do is told as soon as they begin it.
+//! Sub-agents: what they do is reported as soon as they begin it.
 
 use expect_test::expect;
 use talaria_core::event::AgentPhase;

@@ -37,7 +37,7 @@ fn an_answer_to_an_earlier_wish_fills_no_more_than_it_brought() {
     assert!(answers.iter().copied().eq(1..=1000), "{answers:?}");
 }
 
-/// A turn, a hole from 6 to 5000, and twenty turns behind it.
+/// A turn, a hole from 6 to 5000, and twenty turns after it.
 fn with_a_hole() -> Transcript {
     let mut transcript = fed(LOOK, &turns(1, "out"));
     feed(&mut transcript, &far_turns());

@@ -1,4 +1,4 @@
-//! What had not ended when its turn did: nothing is said to go on after that.
+//! What had not ended when its turn did: nothing is said to continue after that.
 
 use expect_test::expect;
 use talaria_core::event::AgentPhase;

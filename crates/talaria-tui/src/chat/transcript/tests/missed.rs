@@ -1,4 +1,4 @@
-//! What is said to be missing is missing: a note about a time in which nobody listened goes when its reason does.
+//! What is said to be missing is missing: a note about a time in which no engine listened is removed when its reason does.
 
 use expect_test::expect;
 use talaria_core::gap::{Gap, Missing};

@@ -12,7 +12,7 @@ use talaria_render::sample;
 
 const LOOK: Look = Look { color: false, width: None, live: true, unicode: true };
 
-/// So many turns of five events each, with a command that prints this.
+/// This many turns of five events each, with a command that prints this.
 pub(super) fn turns(count: usize, output: &str) -> Vec<Numbered> {
     let turn = |n: usize| {
         let command = |status, exit, output| sample::command_body(&format!("cmd {n}"), status, exit, output);
@@ -238,7 +238,7 @@ fn words_of_the_chat_are_bounded_too() {
     assert_eq!(holes(&transcript), [], "no event brings back what no event made");
 }
 
-/// The commands in their order, each with the sign of how it stands.
+/// The commands in their order, each with the sign of its state.
 fn commands(transcript: &mut Transcript, events: &[Numbered]) -> Vec<String> {
     transcript.scroll(Scroll::Top);
     let mut rows: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What is typed behind `/task`, as the words of `talaria task`. A text for a task needs no quotes here: it is taken as it was
+//! What is typed after `/task`, as the words of `talaria task`. A text for a task needs no quotes here: it is taken as it was
 //! typed, and nothing of it is read as an option. Pure.
 
 use clap::CommandFactory;
@@ -18,7 +18,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Trouble> {
     };
     let mut words = vec![action.to_owned()];
     let text = leading(behind, &Options::of(action), *before, &mut words)?;
-    words.extend(said(text, &Options::of(action))?);
+    words.extend(text_word(text, &Options::of(action))?);
     Ok(words)
 }
 
@@ -37,7 +37,7 @@ fn leading<'a>(
         }
         let (word, behind) = first_split(rest).ok_or_else(open_quote)?;
         if word == "--" {
-            // Everything behind it is the text, whatever it looks like.
+            // Everything after it is the text, whatever it looks like.
             words.extend([word, behind.trim().to_owned()].into_iter().filter(|word| !word.is_empty()));
             return Ok("");
         }
@@ -54,8 +54,8 @@ fn leading<'a>(
     Ok(rest.trim_end())
 }
 
-/// The text as one word. Where it stands in quotes, options may follow it, as on a command line.
-fn said(text: &str, options: &Options) -> Result<Vec<String>, Trouble> {
+/// The text as one word. Where it is in quotes, options may follow it, as on a command line.
+fn text_word(text: &str, options: &Options) -> Result<Vec<String>, Trouble> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    fn told(line: &str) -> String {
+    fn parse_text(line: &str) -> String {
         match words(line) {
             Ok(words) => format!("{words:?}\n"),
             Err(trouble) => format!("{}\n", trouble.summary()),
@@ -156,7 +156,7 @@ mod tests {
             ["send", "codex-1"]
             ["start"]
         "#]]
-        .assert_eq(&lines.map(told).concat());
+        .assert_eq(&lines.map(parse_text).concat());
     }
 
     #[test]
@@ -168,13 +168,13 @@ mod tests {
             --sandbox=read-only is inside the text, where it is not read as an option
             a quote is not closed
         "#]]
-        .assert_eq(&lines.map(told).concat());
-        assert_eq!(told("start fix --unheard of"), "[\"start\", \"--\", \"fix --unheard of\"]\n");
+        .assert_eq(&lines.map(parse_text).concat());
+        assert_eq!(parse_text("start fix --unheard of"), "[\"start\", \"--\", \"fix --unheard of\"]\n");
     }
 
     #[test]
     fn everything_else_is_split_as_a_shell_does() {
-        assert_eq!(told("show 'codex-1' --diff"), "[\"show\", \"codex-1\", \"--diff\"]\n");
-        assert_eq!(told("show 'codex-1"), "a quote is not closed\n");
+        assert_eq!(parse_text("show 'codex-1' --diff"), "[\"show\", \"codex-1\", \"--diff\"]\n");
+        assert_eq!(parse_text("show 'codex-1"), "a quote is not closed\n");
     }
 }

@@ -1,4 +1,4 @@
-//! What waits behind a choice: it is never done where it was not meant.
+//! What waits after a choice: it is never done where it was not meant.
 
 use super::*;
 use crate::chat::errand::Choice;

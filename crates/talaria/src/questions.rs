@@ -1,19 +1,19 @@
-//! What Codex asks in this conversation and nobody has answered yet, in order. Pure.
+//! The open questions of a conversation that is followed line by line, in order. Pure: what is typed goes in, an answer
+//! comes out. `exec` and `task watch` (`face`) and the plain mode of the chat use it.
 
 use std::collections::VecDeque;
 
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
-use talaria_core::request::{Answer, Decision, Typed};
+use talaria_core::request::{Answer, Ask, Decision, Typed};
 use talaria_render::dialog::{Dialog, DialogResult};
-use talaria_tui::chat::contract::ChatEffect;
 
 use crate::requests::build;
 use crate::trouble::Trouble;
 
 /// Open questions.
 #[derive(Debug, Default)]
-pub(super) struct Questions {
+pub(crate) struct Questions {
     open: VecDeque<Question>,
     /// Those of the turn that were closed.
     closed: Vec<TicketId>,
@@ -28,74 +28,101 @@ struct Question {
     is_answered: bool,
 }
 
+/// An answer for the engine.
+#[derive(Debug)]
+pub(crate) struct LineAnswer {
+    pub(crate) ticket: TicketId,
+    pub(crate) answer: Answer,
+    /// Digest of the question that was shown.
+    pub(crate) digest: Option<String>,
+}
+
 /// What came of a line.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub(crate) enum Taken {
     /// The person is asked again, or the next thing.
     Ask,
-    /// The answer goes to the engine.
-    Wish(ChatEffect),
+    /// The question is answered.
+    Answer(LineAnswer),
 }
 
 impl Questions {
     /// Learns of a question, or that one is closed.
-    pub(super) fn event(&mut self, event: &Event) {
+    pub(crate) fn event(&mut self, event: &Event) {
         match event {
             Event::RequestOpened { id, ask, digest, .. } if ask.is_answerable() => {
-                self.open.push_back(Question {
-                    ticket: id.clone(),
-                    digest: digest.clone(),
-                    dialog: Dialog::new((**ask).clone()),
-                    is_answered: false,
-                });
+                self.add(id.clone(), (**ask).clone(), digest.clone());
             }
-            Event::RequestClosed { id, .. } => {
-                self.open.retain(|question| question.ticket != *id);
-                self.closed.push(id.clone());
-            }
+            Event::RequestClosed { id, .. } => self.close(id),
             Event::Outcome(_) => self.clear(),
             _ => {}
         }
     }
 
+    /// Adds a question after those that are open.
+    pub(crate) fn add(&mut self, ticket: TicketId, ask: Ask, digest: Option<String>) {
+        self.open.push_back(Question { ticket, digest, dialog: Dialog::new(ask), is_answered: false });
+    }
+
+    /// A question needs no answer any more.
+    pub(crate) fn close(&mut self, ticket: &TicketId) {
+        self.open.retain(|question| question.ticket != *ticket);
+        self.closed.push(ticket.clone());
+    }
+
+    /// Does it still need an answer?
+    pub(crate) fn is_waiting(&self, ticket: &TicketId) -> bool {
+        self.open.iter().any(|question| question.ticket == *ticket && !question.is_answered)
+    }
+
+    /// Is it the question that lines answer, or whose answer is on its way?
+    pub(crate) fn is_first(&self, ticket: &TicketId) -> bool {
+        self.open.front().is_some_and(|question| question.ticket == *ticket)
+    }
+
     /// Was it heard of in this turn?
-    pub(super) fn knows(&self, ticket: &TicketId) -> bool {
+    pub(crate) fn knows(&self, ticket: &TicketId) -> bool {
         self.closed.contains(ticket) || self.open.iter().any(|question| question.ticket == *ticket)
     }
 
     /// The question that waits for a line.
-    pub(super) fn first(&self) -> Option<(&TicketId, &Dialog)> {
+    pub(crate) fn first(&self) -> Option<(&TicketId, &Dialog)> {
         let question = self.open.front().filter(|question| !question.is_answered)?;
         Some((&question.ticket, &question.dialog))
     }
 
     /// Is the answer to the first question on its way? Others may wait for that.
-    pub(super) fn is_answering(&self) -> bool {
+    pub(crate) fn is_answering(&self) -> bool {
         self.open.front().is_some_and(|question| question.is_answered)
     }
 
-    /// The question that stands on the page: its name, and whether a secret is typed for it.
-    pub(super) fn on_page(&self) -> Option<(TicketId, bool)> {
+    /// The question that is on the page: its name, and whether a secret is typed for it.
+    pub(crate) fn on_page(&self) -> Option<(TicketId, bool)> {
         self.first().map(|(ticket, dialog)| (ticket.clone(), dialog.is_secret()))
     }
 
-    /// The number of the step that a line is for, unless something was wrong with the last one, which is told with it.
-    pub(super) fn step(&self) -> Option<usize> {
+    /// The number of the step that a line is for, unless something was wrong with the last one, which is reported with it.
+    pub(crate) fn step(&self) -> Option<usize> {
         let dialog = &self.open.front()?.dialog;
         dialog.problem().is_none().then_some(dialog.count())
     }
 
     /// Takes a line for the first question.
-    pub(super) fn take(&mut self, line: &str) -> Taken {
+    pub(crate) fn take(&mut self, line: &str) -> Taken {
         let Some(question) = self.open.front_mut() else { return Taken::Ask };
         match question.dialog.take(line) {
             DialogResult::Ask => Taken::Ask,
-            DialogResult::Answer(answer) => Taken::Wish(question.wish(answer)),
+            DialogResult::Answer(answer) => Taken::Answer(question.answer(answer)),
         }
     }
 
-    /// The answer was not taken: it is asked again.
-    pub(super) fn refused(&mut self, ticket: &TicketId) {
+    /// Answers the first question without its dialog.
+    pub(crate) fn answer_first(&mut self, answer: Answer) -> Option<LineAnswer> {
+        self.open.front_mut().map(|question| question.answer(answer))
+    }
+
+    /// The answer was not accepted: the question is asked again from its beginning.
+    pub(crate) fn ask_again(&mut self, ticket: &TicketId) {
         if let Some(question) = self.open.iter_mut().find(|question| question.ticket == *ticket) {
             question.dialog = Dialog::new(question.dialog.ask().clone());
             question.is_answered = false;
@@ -103,12 +130,12 @@ impl Questions {
     }
 
     /// A command answers a question that was shown: the first, or the one that is named. `None`: none of these is meant.
-    pub(super) fn decide(
+    pub(crate) fn decide(
         &mut self,
         id: Option<&str>,
         decision: Decision,
         reason: Option<&str>,
-    ) -> Option<Result<ChatEffect, Trouble>> {
+    ) -> Option<Result<LineAnswer, Trouble>> {
         let is_named =
             |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
         let mut named = self.open.iter_mut().filter(is_named);
@@ -118,20 +145,20 @@ impl Questions {
         }
         let typed = Typed { decision, reason: reason.map(str::to_owned), answers: None };
         let answer = build::chat_answer(&question.ticket, Some(question.dialog.ask()), typed);
-        Some(answer.map(|answer| question.wish(answer)))
+        Some(answer.map(|answer| question.answer(answer)))
     }
 
     /// Another conversation.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.closed.clear();
     }
 }
 
 impl Question {
-    fn wish(&mut self, answer: Answer) -> ChatEffect {
+    fn answer(&mut self, answer: Answer) -> LineAnswer {
         self.is_answered = true;
-        ChatEffect::Answer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() }
+        LineAnswer { ticket: self.ticket.clone(), answer, digest: self.digest.clone() }
     }
 }
 
@@ -156,14 +183,12 @@ mod tests {
         assert!(matches!(questions.take("perhaps"), Taken::Ask) && questions.step() == step);
         assert!(matches!(questions.take("r"), Taken::Ask) && questions.step() != step, "a reason is wanted");
         assert!(matches!(questions.take(""), Taken::Ask));
-        let Taken::Wish(ChatEffect::Answer { ticket, answer, digest }) = questions.take("n") else {
-            panic!()
-        };
+        let Taken::Answer(LineAnswer { ticket, answer, digest }) = questions.take("n") else { panic!() };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
         assert_eq!(answer.decision, Decision::Decline);
         assert!(questions.first().is_none(), "the second is not asked before the first is settled");
         assert!(questions.is_answering(), "that is not to say that nothing waits");
-        questions.refused(&ticket);
+        questions.ask_again(&ticket);
         assert_eq!(questions.first().unwrap().0.as_str(), "req-1");
         let closed = json!({ "type": "request_closed", "id": "req-1", "decision": "decline", "by": "user" });
         questions.event(&serde_json::from_value(closed).unwrap());
@@ -179,11 +204,9 @@ mod tests {
         questions.event(&opened("req-1"));
         questions.event(&opened("req-2"));
         assert!(questions.decide(Some("req-9"), no, None).is_none());
-        let Some(Ok(ChatEffect::Answer { ticket, digest, .. })) = questions.decide(None, no, None) else {
-            panic!()
-        };
+        let Some(Ok(LineAnswer { ticket, digest, .. })) = questions.decide(None, no, None) else { panic!() };
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
-        assert!(questions.first().is_none(), "it is not put again while the answer is under way");
+        assert!(questions.first().is_none(), "it is not put again while the answer is on its way");
         assert!(questions.decide(Some("req-1"), no, None).is_none(), "one answer is enough");
     }
 }
