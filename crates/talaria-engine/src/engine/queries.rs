@@ -105,9 +105,10 @@ impl Engine {
             let messages = store.last_messages(&session.id, SHOWN).await?;
             let all = store.count_messages(&session.id).await?;
             let origin = store.origin(&session.id).await?;
-            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin))
+            let reviews = store.reviews(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin, reviews))
         };
-        let (turns, messages, all, origin) = read.await.map_err(|error| views::problem(&error))?;
+        let (turns, messages, all, origin, reviews) = read.await.map_err(|error| views::problem(&error))?;
         let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
         Ok(SessionDetail {
             info: self.listed(&session),
@@ -115,6 +116,7 @@ impl Engine {
             codex: session.codex_version.clone(),
             origin: origin.map(views::origin),
             turns: turns.iter().map(views::turn).collect(),
+            reviews: reviews.iter().map(views::review).collect(),
             messages: messages
                 .iter()
                 .filter_map(|message| serde_json::from_str(&message.json).ok())
