@@ -62,6 +62,8 @@ pub struct SideQuestion {
     thread: ThreadId,
     last_turn: Option<TurnId>,
     asked: ThreadStart,
+    /// Tokens of the thread so far, which a copy counts on from in 0.130.
+    total: Usage,
     /// Another model than that of the conversation.
     model: Option<String>,
     text: String,
@@ -75,6 +77,7 @@ impl CodexConversation {
             thread: self.started.thread.clone(),
             last_turn: self.last_turn.clone(),
             asked: self.asked.clone(),
+            total: self.total,
             model: model.filter(|model| *model != self.started.model),
             text,
         }
@@ -106,8 +109,8 @@ impl SideQuestion {
         let thread = self.host.fork_thread(&self.thread, &asked).await?;
         let id = thread.started.thread.clone();
         let host = Arc::clone(&self.host);
-        let mut copy =
-            CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, Past::default());
+        let past = Past { total: self.total, ..Past::default() };
+        let mut copy = CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, past);
         // Unbounded in type, bounded by use: an interrupt when it is stopped, and one for each request.
         let (sender, mut commands) = mpsc::unbounded_channel();
         let mut listener = SideListener { commands: sender.clone() };

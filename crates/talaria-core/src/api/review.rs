@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
-use crate::learning::report::{ReviewReport, ReviewState};
+use crate::learning::report::{ReviewReport, ReviewState, turns};
 
 /// One review of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,4 +26,17 @@ pub struct ReviewInfo {
     pub usage: Option<Usage>,
     /// What came of it.
     pub report: Option<ReviewReport>,
+}
+
+impl ReviewInfo {
+    /// Its status, on one line for a person.
+    pub fn line(&self) -> String {
+        let turns = turns(self.first_turn, self.last_turn);
+        match (self.state, self.report.as_ref().and_then(ReviewReport::line)) {
+            (ReviewState::Due, _) => format!("{turns} will be reviewed when no turn runs"),
+            (ReviewState::Running, _) => format!("{turns}: a review is running"),
+            (_, Some(line)) => line,
+            (_, None) => format!("{turns} reviewed: nothing to keep"),
+        }
+    }
 }

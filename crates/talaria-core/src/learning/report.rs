@@ -90,13 +90,18 @@ impl LearnedChange {
     }
 }
 
+/// Names a stretch of turns.
+pub fn turns(first: i64, last: i64) -> String {
+    match first == last {
+        true => format!("turn {last}"),
+        false => format!("turns {first} to {last}"),
+    }
+}
+
 impl ReviewReport {
     /// The review on one line, as a person reads it; none if there is nothing to say.
     pub fn line(&self) -> Option<String> {
-        let turns = match (self.first_turn, self.last_turn) {
-            (first, last) if first == last => format!("turn {last}"),
-            (first, last) => format!("turns {first} to {last}"),
-        };
+        let turns = turns(self.first_turn, self.last_turn);
         if self.not_done {
             let why = self.why.as_deref().unwrap_or("no reason was recorded");
             return Some(format!("the review of {turns} was not done: {why}"));

@@ -7,7 +7,7 @@ use talaria_core::api::{
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
-use talaria_store::{Cursor, MessageRow, SessionFilter, SessionRow, SessionState};
+use talaria_store::{Cursor, MessageRow, ReviewRow, SessionFilter, SessionRow, SessionState};
 
 use crate::engine::Engine;
 use crate::engine::EventLine;
@@ -43,6 +43,11 @@ impl Engine {
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }
+        let reviews = store.open_reviews().await.map_err(|error| views::problem(&error))?;
+        let review_note = |review: &ReviewRow| {
+            format!("session {}, {}", review.session.short(), views::review(review).line())
+        };
+        notes.extend(reviews.iter().map(review_note));
         let turns = unsettled
             .iter()
             .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
