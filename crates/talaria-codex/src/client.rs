@@ -132,6 +132,26 @@ impl Client {
         serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
     }
 
+    /// Sends a request that `cancel` ends: it is sent when this is dropped, or times out, before the response.
+    pub(crate) async fn call_cancellable<C: Call, X: Call>(
+        &self,
+        params: &C,
+        limit: Duration,
+        cancel: impl Fn(RequestId) -> X,
+    ) -> Result<C::Reply, CallError> {
+        // The id that the call gets is the next one or, beside other calls, a later one: it is learned when it is sent.
+        let sent = Mutex::new(None);
+        let mut guard = CancelGuard { client: self, sent: &sent, cancel, is_answered: false };
+        let answer = tokio::time::timeout(limit, self.call_with(params, None, |id| {
+            *sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+        }))
+        .await;
+        let Ok(answer) = answer else { return Err(CallError::TimedOut { method: C::METHOD, limit }) };
+        guard.is_answered = true;
+        let answer = answer?.map_err(|error| CallError::Refused { method: C::METHOD, error })?;
+        serde_json::from_str(answer.get()).map_err(|error| CallError::Shape { method: C::METHOD, error })
+    }
+
     /// Sends a request and accepts any response: a refusal proves that Codex is alive too.
     pub(crate) async fn is_heard<C: Call>(&self, params: &C, limit: Duration) -> Result<(), CallError> {
         match tokio::time::timeout(limit, self.call_once(params, None)).await {
@@ -159,6 +179,15 @@ impl Client {
     }
 
     async fn call_once<C: Call>(&self, params: &C, permit: Option<SendPermit>) -> Result<Answer, CallError> {
+        self.call_with(params, permit, |_| ()).await
+    }
+
+    async fn call_with<C: Call>(
+        &self,
+        params: &C,
+        permit: Option<SendPermit>,
+        sent: impl FnOnce(i64),
+    ) -> Result<Answer, CallError> {
         let slot = self.in_flight.acquire().await;
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let envelope = Envelope { id, method: C::METHOD, params };
@@ -175,7 +204,10 @@ impl Client {
         let _forget = Forget { client: self, id };
         let permit = permit.map(|permit| (permit, RequestId::Number(id)));
         let answer = match self.outgoing.send(Outbound { text, permit, point: None }) {
-            Ok(()) => receiver.await.ok(),
+            Ok(()) => {
+                sent(id);
+                receiver.await.ok()
+            }
             Err(_) => None,
         };
         drop(slot);
@@ -229,6 +261,28 @@ impl Client {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends the request that ends another one, unless that has its response.
+struct CancelGuard<'a, X: Call, F: Fn(RequestId) -> X> {
+    client: &'a Client,
+    sent: &'a Mutex<Option<i64>>,
+    cancel: F,
+    is_answered: bool,
+}
+
+impl<X: Call, F: Fn(RequestId) -> X> Drop for CancelGuard<'_, X, F> {
+    fn drop(&mut self) {
+        let sent = *self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(sent) = sent.filter(|_| !self.is_answered) else { return };
+        let id = self.client.next_id.fetch_add(1, Ordering::Relaxed);
+        let params = (self.cancel)(RequestId::Number(sent));
+        let envelope = Envelope { id, method: X::METHOD, params: &params };
+        if let Ok(text) = serde_json::to_string(&envelope) {
+            // The response is of no interest, and none waits for it.
+            let _ = self.client.outgoing.send(Outbound { text, permit: None, point: None });
+        }
     }
 }
 

@@ -41,6 +41,7 @@ mod errands;
 mod memory;
 mod rollout;
 mod running;
+mod side_question;
 mod tools;
 
 pub use background::BackgroundNews;
@@ -48,6 +49,7 @@ use background::BackgroundWatch;
 use memory::Memory;
 use running::Running;
 pub use running::mint_ticket;
+pub use side_question::{SideAnswer, SideQuestion, SideQuestionError};
 pub use talaria_core::api::When;
 pub use tools::{ToolRunner, ToolWork};
 

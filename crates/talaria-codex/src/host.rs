@@ -273,6 +273,16 @@ impl Host {
         self.connection.client.call_without_limit(params).await
     }
 
+    /// Sends a request that may take this long and is cancelled when it is not waited for any more.
+    pub(crate) async fn call_cancellable<C: Call, X: Call>(
+        &self,
+        params: &C,
+        limit: Duration,
+        cancel: impl Fn(RequestId) -> X,
+    ) -> Result<C::Reply, CallError> {
+        self.connection.client.call_cancellable(params, limit, cancel).await
+    }
+
     /// Subscribers to the output of commands.
     pub(crate) fn commands(&self) -> &CommandOutputs {
         &self.connection.commands

@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use talaria_codex_proto::confine::Confined;
 use talaria_codex_proto::hiding::{self, ExpectedSandbox, HidingStart, Openness};
@@ -13,12 +14,13 @@ use talaria_codex_proto::power::{self, InForce, PowerCheck, Refusal};
 use talaria_codex_proto::project;
 use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::call::{
-    ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadInjectItems,
-    ThreadRead, ThreadResume, ThreadStart, ThreadStartReply, ThreadUnsubscribe,
+    ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadFork,
+    ThreadInjectItems, ThreadRead, ThreadResume, ThreadSample, ThreadSampleCancel, ThreadSampleReply,
+    ThreadStart, ThreadStartReply, ThreadUnsubscribe,
 };
 use talaria_codex_proto::wire::history::{History, ThreadStatus};
 use talaria_core::event::Started;
-use talaria_core::ids::ThreadId;
+use talaria_core::ids::{ThreadId, TurnId};
 use talaria_core::next_step::NextStep;
 use talaria_core::policy::Sandbox;
 
@@ -137,6 +139,34 @@ impl Host {
                 Err(refusal.into())
             }
         }
+    }
+
+    /// Copies a thread into one that only this process has. It is refused, and let go, if it would have more power than was
+    /// asked for.
+    pub async fn fork_thread(&self, thread: &ThreadId, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
+        let _opening = self.thread_slots().begin_opening();
+        let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
+        let reply = self.call(&ThreadFork::new(thread.clone(), &sent)).await?;
+        match self.check(&asked, &reply, profile.as_deref()) {
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
+            Err(refusal) => {
+                self.release_thread(&reply.thread.id).await;
+                Err(refusal.into())
+            }
+        }
+    }
+
+    /// Asks the model of a finished thread one question that leaves no trace there. Dropping this ends the question.
+    pub async fn sample_thread(
+        &self,
+        thread: &ThreadId,
+        turn: &TurnId,
+        prompt: &str,
+        limit: Duration,
+    ) -> Result<ThreadSampleReply, CallError> {
+        let (thread_id, expected_turn_id) = (thread.clone(), turn.clone());
+        let sample = ThreadSample { thread_id, expected_turn_id, prompt: prompt.to_owned() };
+        self.call_cancellable(&sample, limit, |request_id| ThreadSampleCancel { request_id }).await
     }
 
     /// Asks what a thread does. Cheap, however long it is: the check for one that has been quiet.

@@ -11,6 +11,7 @@ mod memory;
 mod offers;
 mod problem;
 mod request;
+mod review;
 mod session;
 mod shell;
 mod task;
@@ -26,6 +27,7 @@ pub use memory::{
 pub use offers::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
+pub use review::ReviewInfo;
 pub use session::{
     CodexOrigin, CodexProgram, Compact, Interrupt, Kind, LocalCaller, NewSession, NewTurn, Numbered, Prune,
     Pruned, PrunedSession, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery,

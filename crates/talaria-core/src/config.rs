@@ -9,6 +9,7 @@ mod bridge;
 mod chat;
 mod effect;
 mod keys;
+mod learning;
 mod notify;
 mod recall;
 mod servers;
@@ -29,6 +30,7 @@ pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 use keys::{Meaning, Section};
+pub use learning::{AuxiliaryConfig, LearnMemory, LearningConfig};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub use recall::{MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
@@ -61,6 +63,10 @@ pub struct Config {
     pub recall: RecallConfig,
     /// What is remembered across conversations.
     pub memory: MemoryConfig,
+    /// What Talaria keeps of finished turns by itself.
+    pub learning: LearningConfig,
+    /// Which models are asked besides that of a conversation.
+    pub auxiliary: AuxiliaryConfig,
     /// Which tools Talaria brings into a turn.
     pub tools: ToolsConfig,
     /// Where a model may read web pages.

@@ -10,6 +10,7 @@ use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{FileChange, Item};
+use crate::learning::report::ReviewReport;
 use crate::outcome::Report;
 use crate::raw;
 use crate::request::{Ask, Decision, Who};
@@ -311,6 +312,8 @@ pub enum Event {
         /// How long it was.
         bytes: usize,
     },
+    /// A review of finished turns ended. Comes between turns.
+    Reviewed(Box<ReviewReport>),
     /// The turn is over. Always the last event of a turn.
     Outcome(Box<Report>),
 }

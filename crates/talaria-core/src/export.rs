@@ -116,6 +116,7 @@ mod tests {
             codex: Some("0.166.0".to_owned()),
             origin: None,
             turns,
+            reviews: Vec::new(),
             messages,
             older_messages: 0,
         }

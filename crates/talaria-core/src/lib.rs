@@ -12,7 +12,7 @@
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `toml_write` writes its values, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
-//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations.
+//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to it.
 
 pub mod access;
 pub mod admission;
@@ -33,6 +33,7 @@ pub mod ids;
 pub mod input;
 pub mod item;
 pub mod json_line;
+pub mod learning;
 pub mod memory;
 pub mod model_choice;
 pub mod nearest;

@@ -133,6 +133,13 @@ fn cover_event(event: &mut Event) {
         Event::Unknown { raw, .. } => json(raw),
         Event::Outcome(report) => cover_report(report),
         Event::Gap(gap) => text(&mut gap.message),
+        Event::Reviewed(report) => {
+            maybe(&mut report.why);
+            for change in &mut report.changes {
+                maybe(&mut change.before);
+                maybe(&mut change.after);
+            }
+        }
         Event::SessionStarted(_)
         | Event::Ledger { .. }
         | Event::TurnStarted { .. }

@@ -32,6 +32,8 @@ pub static PERMISSION_PROFILES_SINCE: Version = Version::new(0, 130, 0);
 pub static DENIALS_KEPT_SINCE: Version = Version::new(0, 136, 0);
 /// The first version whose `codex sandbox` does not want the name of the system.
 pub static ONE_SANDBOX_COMMAND_SINCE: Version = Version::new(0, 134, 0);
+/// The first version that is known to answer a question on top of a finished thread.
+pub static SAMPLES_SINCE: Version = Version::new(0, 166, 0);
 
 /// A Codex version. A pre-release (`0.167.0-alpha.3`) sorts before its release.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -139,6 +141,12 @@ impl Version {
     /// Returns whether `codex sandbox` wants the name of the system as a further word, as in `codex sandbox linux`.
     pub fn names_sandbox_system(&self) -> bool {
         *self < ONE_SANDBOX_COMMAND_SINCE
+    }
+
+    /// Returns whether this Codex answers a question on top of a finished thread without changing it (`thread/sample`), and
+    /// takes text for a turn that is marked as not the user's. 0.166 does both, 0.130 neither; the versions between were not tried.
+    pub fn samples_threads(&self) -> bool {
+        *self >= SAMPLES_SINCE
     }
 
     /// Returns whether this Codex wants a description of our tools.

@@ -2,7 +2,7 @@
 //! them comes through here.
 //!
 //! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `memory` is kept across conversations, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -37,6 +37,7 @@ use talaria_home::home::TalariaHome;
 
 mod access;
 mod journal;
+mod learning;
 mod lifecycle;
 mod memory;
 mod outbox;

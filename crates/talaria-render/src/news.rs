@@ -39,6 +39,8 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
         Event::Corrupt { reason, bytes } => {
             Warning(format!("warning: Codex sent {bytes} bytes that are not a message: {reason}"))
         }
+        Event::Reviewed(report) if report.not_done => Warning(report.line()?),
+        Event::Reviewed(report) => Aside(report.line()?),
         Event::Compacted => Aside("the conversation was shortened".to_owned()),
         Event::ModelRerouted { from, to, reason } => {
             let why = reason.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();

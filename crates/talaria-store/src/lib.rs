@@ -42,6 +42,7 @@ pub use model::prune::{PrunableSession, PrunePolicy, PrunePreview, PruneResult};
 pub use model::request::{
     AnswerResult, NewAnswer, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
+pub use model::review::{ReviewRow, ReviewStep};
 pub use model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
     Cursor, NewSessionRow, SessionCandidate, SessionFilter, SessionLookup, SessionPage, SessionPatch,

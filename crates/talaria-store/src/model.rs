@@ -18,6 +18,7 @@ pub(crate) mod open_options;
 pub(crate) mod outbox;
 pub(crate) mod prune;
 pub(crate) mod request;
+pub(crate) mod review;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod size;

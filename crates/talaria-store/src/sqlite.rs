@@ -30,6 +30,7 @@ mod outbox_claim;
 mod prune;
 mod reclaim;
 mod request;
+mod review;
 mod rows;
 mod schema;
 mod search;

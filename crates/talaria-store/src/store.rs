@@ -29,6 +29,7 @@ use crate::model::search::{MessageMatch, SearchFilter};
 use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
 use crate::model::size::{RowCounts, StoreSize};
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
+use crate::model::review::ReviewRow;
 use crate::model::tool_call::{ToolCallKey, ToolCallRow};
 use crate::model::trim::{TrimPolicy, TrimResult};
 use crate::model::turn::TurnRow;
@@ -332,6 +333,29 @@ impl Store {
     }
 }
 
+/// Reviews of finished turns.
+impl Store {
+    /// Returns the reviews of a session, the oldest first.
+    pub async fn reviews(&self, session: &SessionId) -> Result<Vec<ReviewRow>, StoreError> {
+        dispatch!(self.reviews(session))
+    }
+
+    /// Returns the review of a session that has not ended; there is at most one.
+    pub async fn open_review(&self, session: &SessionId) -> Result<Option<ReviewRow>, StoreError> {
+        dispatch!(self.open_review(session))
+    }
+
+    /// Returns every review that has not ended, the oldest first.
+    pub async fn open_reviews(&self) -> Result<Vec<ReviewRow>, StoreError> {
+        dispatch!(self.open_reviews())
+    }
+
+    /// Makes due again what engines before this epoch left running; returns how many. An answer that was recorded stays.
+    pub async fn requeue_reviews(&self, epoch: i64) -> Result<u64, StoreError> {
+        dispatch!(self.requeue_reviews(epoch))
+    }
+}
+
 /// Calls of tools.
 impl Store {
     /// Returns one call.
@@ -501,6 +525,11 @@ impl Store {
     /// Stores changes that wait for a person. The id must be new.
     pub async fn propose_memory(&self, proposal: MemoryProposalRow) -> Result<(), StoreError> {
         dispatch!(self.propose_memory(proposal))
+    }
+
+    /// Returns the first proposal that a call of a tool, or a review, made.
+    pub async fn memory_proposal_of(&self, call: &str) -> Result<Option<MemoryProposalRow>, StoreError> {
+        dispatch!(self.memory_proposal_of(call))
     }
 
     /// Returns one proposal.

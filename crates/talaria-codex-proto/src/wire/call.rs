@@ -7,6 +7,7 @@
 mod command;
 mod installed;
 mod offered;
+mod side;
 mod terminals;
 mod thread;
 
@@ -21,6 +22,7 @@ pub use installed::{
     UserConfigReadReply, WirePlugin,
 };
 pub use offered::{ModelList, ModelListReply, RateLimitsRead, RateLimitsReadReply, WireEffort, WireModel};
+pub use side::{ThreadFork, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
 pub use terminals::{
     TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
     WireTerminal,
@@ -58,6 +60,9 @@ call!(ThreadRead, "thread/read", ThreadReadReply);
 call!(ThreadInjectItems, "thread/inject_items", IgnoredAny);
 call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 call!(ThreadArchive, "thread/archive", IgnoredAny);
+call!(ThreadFork, "thread/fork", ThreadStartReply);
+call!(ThreadSample, "thread/sample", ThreadSampleReply);
+call!(ThreadSampleCancel, "thread/sample/cancel", IgnoredAny);
 call!(ThreadCompact, "thread/compact/start", IgnoredAny);
 call!(ThreadLoadedList, "thread/loaded/list", IgnoredAny);
 call!(TerminalsClean, "thread/backgroundTerminals/clean", IgnoredAny);
@@ -84,6 +89,7 @@ pub const METHODS: &[&str] = &[
     ThreadInjectItems::METHOD,
     ThreadUnsubscribe::METHOD,
     ThreadArchive::METHOD,
+    ThreadFork::METHOD,
     ThreadCompact::METHOD,
     ThreadLoadedList::METHOD,
     TerminalsClean::METHOD,
@@ -99,7 +105,8 @@ pub const METHODS: &[&str] = &[
 ];
 
 /// The methods that Talaria calls only where the version has them.
-pub const NEWER_METHODS: &[&str] = &[TerminalsList::METHOD, TerminalsTerminate::METHOD];
+pub const NEWER_METHODS: &[&str] =
+    &[TerminalsList::METHOD, TerminalsTerminate::METHOD, ThreadSample::METHOD, ThreadSampleCancel::METHOD];
 
 /// Opens a connection.
 #[derive(Clone, Debug, Serialize)]

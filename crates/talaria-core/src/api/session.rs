@@ -1,5 +1,6 @@
 //! Conversations: how they are started, continued, followed, found and thrown away.
 
+use super::ReviewInfo;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -279,6 +280,9 @@ pub struct SessionDetail {
     pub origin: Option<SessionOrigin>,
     /// Its turns, the oldest first.
     pub turns: Vec<TurnInfo>,
+    /// Its reviews, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewInfo>,
     /// What was said and done, the oldest first.
     pub messages: Vec<Message>,
     /// How many older messages are not in here.

@@ -47,6 +47,7 @@ pub fn step(event: &Event) -> Option<String> {
             None => format!("in force from now on: {model}"),
         },
         Event::ModelRerouted { from, to, .. } => format!("{to} answers instead of {from}"),
+        Event::Reviewed(report) => report.line()?,
         Event::Compacted => "the conversation was shortened".to_owned(),
         Event::ChildrenRunning { count: 0 } => return None,
         Event::ChildrenRunning { count: 1 } => "1 sub-agent has not ended".to_owned(),

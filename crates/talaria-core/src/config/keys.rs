@@ -6,7 +6,7 @@
 use toml_edit::Item;
 
 use super::article;
-use super::{Config, Enter, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web};
+use super::{Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
@@ -157,6 +157,16 @@ const KEYS: &[(&str, Meaning)] = &[
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
     ("tools.web", Meaning::Read(|item, config| set(&mut config.tools.web, flag(item)))),
+    (
+        "learning.memory",
+        Meaning::Read(|item, config| set(&mut config.learning.memory, one_of(item, &LearnMemory::NAMES))),
+    ),
+    ("learning.turns", Meaning::Read(|item, config| set(&mut config.learning.turns, count(item)))),
+    ("learning.calls", Meaning::Read(|item, config| set(&mut config.learning.calls, count(item)))),
+    (
+        "auxiliary.background_review",
+        Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, text(item))),
+    ),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",
@@ -182,8 +192,9 @@ const SECTIONS: &[(&str, Section)] = &[
     ("engine", Section::Read),
     ("bridge", Section::Read),
     ("chat", Section::Read),
-    ("auxiliary", Section::Later),
+    ("auxiliary", Section::Read),
     ("compression", Section::Later),
+    ("learning", Section::Read),
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),
     ("notify", Section::Read),
@@ -197,7 +208,7 @@ const SECTIONS: &[(&str, Section)] = &[
 ];
 
 /// Sections in which names that are not in the table belong to later versions.
-const OPEN: &[&str] = &["model.", "sessions."];
+const OPEN: &[&str] = &["auxiliary.", "model.", "sessions."];
 
 pub(super) fn section(name: &str) -> Option<Section> {
     SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, section)| *section)

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Veil;
+use crate::learning::report::{LearnedChange, ReviewReport};
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::event::{
     AgentPhase, Escalation, Event, PlanStatus, PlanStep, QueuedInput, RateLimits, Stage, Started, Usage,
@@ -249,6 +250,10 @@ samples!(events -> Event {
     Event::Gap(_) => [Event::Gap(Gap {
         since: None, found: 0, open: vec![step()], missing: Vec::new(), message: words(),
     })],
+    Event::Reviewed(_) => [Event::Reviewed(Box::new(ReviewReport {
+        changes: vec![LearnedChange { scope: "user".to_owned(), before: some(), after: some(), revision: Some(1) }],
+        proposal: Some("prop-1".to_owned()), why: some(), not_done: true, ..ReviewReport::default()
+    }))],
     Event::UsageUpdated { .. } => [Event::UsageUpdated { turn: Usage::default(), context: 0, window: None }],
     Event::RateLimits(_) => [Event::RateLimits(Box::new(RateLimits {
         primary: None, secondary: None, plan: some(), reached: some(),

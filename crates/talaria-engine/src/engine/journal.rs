@@ -14,12 +14,13 @@ use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::item::ItemBody;
-use talaria_core::outcome::Outcome;
+use talaria_core::learning::progress::{ReviewProgress, ReviewTurnEnd};
+use talaria_core::outcome::{Outcome, Report};
 use talaria_core::tool::{ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, SessionPatch, SessionRow, Store,
-    StoreError, ToolCallKey, TurnRow,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ReviewStep, SessionPatch, SessionRow,
+    Store, StoreError, ToolCallKey, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -119,6 +120,8 @@ pub(crate) struct Journal {
     /// Which tools the thread was started with, and a thread that starts now.
     contract: i64,
     new_contract: i64,
+    /// What makes a review of the conversation due; none if there are no reviews.
+    progress: Option<ReviewProgress>,
     broken: bool,
 }
 
@@ -152,6 +155,7 @@ impl Journal {
             turn: turn.codex_turn.clone(),
             contract: contract::NO_TOOLS,
             new_contract: contract::NO_TOOLS,
+            progress: None,
             broken: false,
         }
     }
@@ -170,6 +174,35 @@ impl Journal {
         let inputs = std::mem::take(&mut self.waiting);
         self.changes.push(Change::TakeBack { after: self.ordinal });
         self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs, was_sent: false });
+    }
+
+    /// Counts what makes a review due, from what is stored on.
+    pub(crate) fn learn(&mut self, progress: Option<ReviewProgress>) {
+        self.progress = progress;
+    }
+
+    /// Counts what an earlier engine recorded of this turn.
+    pub(crate) fn count_again(&mut self, events: &[Event]) {
+        if let Some(progress) = &mut self.progress {
+            events.iter().for_each(|event| progress.count(event));
+        }
+    }
+
+    /// Records a step of a review, at a point for tests that stop there.
+    pub(crate) fn review(&mut self, id: i64, step: ReviewStep, point: &'static str) {
+        self.points.push(point);
+        self.changes.push(Change::Review(id, step));
+    }
+
+    /// A turn that Codex took has ended: it counts, and perhaps a review is due. Both are written with the outcome.
+    fn end_progress(&mut self, report: &Report) {
+        let Some(progress) = self.progress.take().filter(|_| self.turn.is_some()) else { return };
+        let ReviewTurnEnd { count, is_due } = progress.end(report);
+        self.changes.push(Change::ReviewCount(count));
+        if is_due {
+            self.points.push("review-due");
+            self.changes.push(Change::ReviewDue { last_turn: self.ordinal });
+        }
     }
 
     /// Holds a place until the turn is over.
@@ -283,6 +316,9 @@ impl Watcher for Journal {
         if let Event::RequestOpened { digest: Some(digest), .. } = &mut event {
             *digest = self.shelf.seal.mark(digest);
         }
+        if let Some(progress) = &mut self.progress {
+            progress.count(&event);
+        }
         match &event {
             Event::Ledger { stage: Stage::Sent, .. } => {
                 self.points.push("sent");
@@ -329,6 +365,7 @@ impl Watcher for Journal {
             }
             Event::Outcome(report) => {
                 self.points.push("outcome");
+                self.end_progress(report);
                 self.changes.push(Change::ToolsClosed(self.ordinal));
                 self.shelf.permits.withdraw(&self.client_id);
                 if !matches!(report.outcome, Outcome::Completed) {

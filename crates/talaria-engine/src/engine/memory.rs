@@ -13,7 +13,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use talaria_core::config::Config;
 use talaria_core::memory::{MemoryEntry, MemoryScope};
+use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_store::{SessionRow, StoreError, TaskRow};
 
 use crate::engine::Inner;
@@ -62,6 +64,25 @@ impl Inner {
         let _writing = self.memory.writing.lock().await;
         let notes = self.sync_memory(scopes).await?;
         Ok((self.remembered(scopes).await?, notes))
+    }
+}
+
+/// Why every change of a model waits for a person, if it does.
+pub(crate) fn approval_reason(config: &Config) -> Option<&'static str> {
+    (config.memory.write_approval == Some(true)).then_some("memory.write_approval is on")
+}
+
+/// Why a task with this owner only reads the memory; none for a conversation, and for a task that may write.
+pub(crate) fn why_task_only_reads(owner: Option<&str>, config: &Config) -> Option<&'static str> {
+    let is_persons = |owner: &str| {
+        owner.parse::<Principal>().is_ok_and(|owner| owner.kind() == PrincipalKind::Person)
+    };
+    match owner {
+        Some(owner) if !is_persons(owner) => Some("a task that a model started only reads the memory"),
+        Some(_) if config.memory.tasks != Some(true) => {
+            Some("background tasks only read the memory (memory.tasks is off)")
+        }
+        _ => None,
     }
 }
 

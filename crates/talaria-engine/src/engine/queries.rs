@@ -7,7 +7,7 @@ use talaria_core::api::{
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
-use talaria_store::{Cursor, MessageRow, SessionFilter, SessionRow, SessionState};
+use talaria_store::{Cursor, MessageRow, ReviewRow, SessionFilter, SessionRow, SessionState};
 
 use crate::engine::Engine;
 use crate::engine::EventLine;
@@ -43,6 +43,11 @@ impl Engine {
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }
+        let reviews = store.open_reviews().await.map_err(|error| views::problem(&error))?;
+        let review_note = |review: &ReviewRow| {
+            format!("session {}, {}", review.session.short(), views::review(review).line())
+        };
+        notes.extend(reviews.iter().map(review_note));
         let turns = unsettled
             .iter()
             .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
@@ -105,9 +110,10 @@ impl Engine {
             let messages = store.last_messages(&session.id, SHOWN).await?;
             let all = store.count_messages(&session.id).await?;
             let origin = store.origin(&session.id).await?;
-            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin))
+            let reviews = store.reviews(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin, reviews))
         };
-        let (turns, messages, all, origin) = read.await.map_err(|error| views::problem(&error))?;
+        let (turns, messages, all, origin, reviews) = read.await.map_err(|error| views::problem(&error))?;
         let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
         Ok(SessionDetail {
             info: self.listed(&session),
@@ -115,6 +121,7 @@ impl Engine {
             codex: session.codex_version.clone(),
             origin: origin.map(views::origin),
             turns: turns.iter().map(views::turn).collect(),
+            reviews: reviews.iter().map(views::review).collect(),
             messages: messages
                 .iter()
                 .filter_map(|message| serde_json::from_str(&message.json).ok())

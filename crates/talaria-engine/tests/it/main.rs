@@ -28,6 +28,7 @@ mod hosts;
 mod install;
 mod keeping;
 mod kinds;
+mod learning;
 mod ledger;
 mod limits;
 mod loaded;

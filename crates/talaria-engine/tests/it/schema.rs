@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
+use talaria_codex::client::CallError;
 use talaria_codex::commands::{CommandEvent, CommandSpec};
 use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
@@ -22,13 +23,13 @@ use talaria_codex_proto::project;
 use talaria_codex_proto::wire::call::{
     ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, EffectiveConfig,
     InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy,
-    TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadInjectItems,
-    ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
+    TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadFork,
+    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
 };
 use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
 use talaria_core::event::Event;
-use talaria_core::ids::ThreadId;
+use talaria_core::ids::{ThreadId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
 use talaria_core::request::{Answer, Ask, Content, Decision, Field, FieldKind, Grant, Question, Who, Wish};
@@ -214,6 +215,15 @@ async fn send_the_rest(host: &Arc<Host>) {
     }
     host.call(&RateLimitsRead).await.unwrap();
     host.call(&TerminalsClean { thread_id: thread_id.clone() }).await.unwrap();
+    let fork = ThreadStart { sandbox: Some(Sandbox::ReadOnly), ..start.clone() };
+    host.call(&ThreadFork::new(thread_id.clone(), &fork)).await.unwrap();
+    if version.samples_threads() {
+        let (thread, turn) = (thread_id.clone(), TurnId::new(TURN));
+        host.sample_thread(&thread, &turn, "what", Duration::from_secs(9)).await.unwrap();
+        // One that is not waited for is cancelled.
+        let never = host.sample_thread(&thread, &turn, "what", Duration::ZERO).await;
+        assert!(matches!(never, Err(CallError::TimedOut { .. })), "{never:?}");
+    }
     if version.lists_terminals() {
         let cursor = Some("next".to_owned());
         host.call(&TerminalsList { thread_id: thread_id.clone(), cursor }).await.unwrap();
@@ -264,6 +274,8 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
         on("model/list", [answer(json!({ "data": [], "nextCursor": null }))]),
         on("account/rateLimits/read", [answer(json!({ "rateLimits": {} }))]),
         on("thread/archive", [answer(json!({}))]),
+        on("thread/sample", [answer(json!({ "responseId": "r", "sourceTurnId": TURN, "text": null }))]),
+        on("thread/sample/cancel", [answer(json!({}))]),
         on("thread/backgroundTerminals/terminate", [answer(json!({ "terminated": true }))]),
     ];
     let play = [handlers, start_turn(), first, complete_turn("one"), accept_turn("another")].concat();

@@ -87,7 +87,7 @@ pub async fn every_former_text_is_kept(store: Store) {
     let undo = MemoryWrite { undoes: Some(gone), ..write(vec![change("a", Some(gone), None, Some("two"))]) };
     store.write_memory(undo).await.unwrap();
     assert_eq!(texts(&store).await, ["two", "other"], "it is where it was");
-    let filter = MemoryRevisionFilter { entry: Some("a".to_owned()), before: None };
+    let filter = MemoryRevisionFilter { entry: Some("a".to_owned()), ..MemoryRevisionFilter::default() };
     let rows = store.memory_revisions(&filter, 10).await.unwrap();
     let befores: Vec<Option<&str>> = rows.iter().map(|row| row.change.before.as_deref()).collect();
     assert_eq!(befores, [None, Some("two"), Some("one"), None]);

@@ -15,6 +15,7 @@ pub mod imports;
 pub mod leases;
 pub mod memory;
 pub mod outbox;
+pub mod reviews;
 pub mod scene;
 pub mod search;
 pub mod sessions;
@@ -128,6 +129,14 @@ macro_rules! contract_tests {
                 what_waits_can_be_hurried,
                 candidates_are_listed_by_owner,
                 telling_does_not_change_the_session,
+            ],
+            reviews: [
+                counters_fall_only_with_a_job,
+                a_stretch_is_reviewed_once,
+                a_review_moves_in_its_order_and_ends_once,
+                what_a_former_engine_left_running_is_due_again,
+                what_a_review_changed_is_found_by_its_name,
+                reviews_go_with_their_session,
             ],
             tasks: [
                 a_task_is_made_with_its_session_or_not_at_all,

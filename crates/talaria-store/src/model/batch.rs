@@ -3,12 +3,14 @@
 //! All of a batch is kept or nothing. The numbers of the events are given by the store.
 
 use talaria_core::ids::SessionId;
+use talaria_core::learning::progress::ReviewCount;
 
 use crate::model::audit::NewAudit;
 use crate::model::event::NewEvent;
 use crate::model::message::NewMessage;
 use crate::model::outbox::NewOutbox;
 use crate::model::request::{NewRequest, RequestPatch};
+use crate::model::review::ReviewStep;
 use crate::model::session::SessionPatch;
 use crate::model::tool_call::{NewToolCall, ToolCallKey, ToolCallStep};
 use crate::model::turn::{NewTurnRow, TurnPatch};
@@ -63,6 +65,15 @@ pub enum Change {
     ToolDelivered(ToolCallKey),
     /// The turn with this ordinal is over: nothing is kept for its calls any more.
     ToolsClosed(i64),
+    /// Adds to the counters that make a review due.
+    ReviewCount(ReviewCount),
+    /// The turns up to this one are to be reviewed; the counters are reset.
+    ReviewDue {
+        /// The turn.
+        last_turn: i64,
+    },
+    /// A review begins, has an answer, or ends. One that cannot is a conflict.
+    Review(i64, ReviewStep),
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

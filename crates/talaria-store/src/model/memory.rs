@@ -20,7 +20,7 @@ pub struct MemoryOrigin {
     pub session: Option<SessionId>,
     /// The runtime's turn.
     pub turn: Option<String>,
-    /// The call of the tool.
+    /// The call of the tool, or the review.
     pub call: Option<String>,
 }
 
@@ -102,6 +102,8 @@ pub struct MemoryRevisionFilter {
     pub entry: Option<String>,
     /// Older than this one.
     pub before: Option<i64>,
+    /// Made by this call of a tool, or this review.
+    pub call: Option<String>,
 }
 
 /// What a conversation was sent of the memory.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_core::ids::{SessionId, ThreadId};
+use talaria_core::learning::progress::ReviewCount;
 
 use crate::model::audit::NewAudit;
 use crate::model::task::NewTaskRow;
@@ -97,6 +98,8 @@ pub struct SessionRow {
     pub contract: Option<i64>,
     /// Whether it was said which tools the thread lacks.
     pub contract_said: bool,
+    /// What happened since its last review was put on record.
+    pub review: ReviewCount,
     /// Whether it is out of the ordinary list.
     pub archived: bool,
     /// When it was made.

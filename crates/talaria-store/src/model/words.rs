@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_core::event::Stage;
+use talaria_core::learning::report::ReviewState;
 use talaria_core::tool::ledger::ToolCallState;
 
 use crate::error::StoreError;
@@ -135,6 +136,18 @@ words! {
 
 impl Word for ToolCallState {
     const NAME: &'static str = "state of a call of a tool";
+
+    fn word(self) -> &'static str {
+        self.as_str()
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+}
+
+impl Word for ReviewState {
+    const NAME: &'static str = "state of a review";
 
     fn word(self) -> &'static str {
         self.as_str()

@@ -92,12 +92,13 @@ impl SqliteStore {
     ) -> Result<Vec<MemoryRevisionRow>, StoreError> {
         let found = sqlx::query(
             "select * from memory_revision
-             where ($1 is null or entry = $1) and id < coalesce($2, 9223372036854775807)
+             where ($1 is null or entry = $1) and id < coalesce($2, 9223372036854775807) and ($4 is null or call = $4)
              order by id desc limit $3",
         )
         .bind(filter.entry.as_deref())
         .bind(filter.before)
         .bind(limit)
+        .bind(filter.call.as_deref())
         .fetch_all(self.readers())
         .await?;
         rows::all(&found)

@@ -100,6 +100,7 @@ pub(crate) async fn forget(
          delete from turn where session = $1;
          delete from request where session = $1;
          delete from tool_call where session = $1;
+         delete from review where session = $1;
          delete from outbox where session = $1;
          delete from task where session = $1;
          delete from origin_part where session = $1;

@@ -2,6 +2,7 @@
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
+use talaria_core::learning::progress::ReviewCount;
 
 use crate::error::StoreError;
 use crate::model::words::Word;
@@ -24,6 +25,16 @@ pub(crate) fn one<T: FromRow>(row: Option<&SqliteRow>) -> Result<Option<T>, Stor
 /// Reads an id that may be missing.
 pub(crate) fn id<T>(row: &SqliteRow, column: &str, make: fn(String) -> T) -> Result<Option<T>, StoreError> {
     Ok(row.try_get::<Option<String>, _>(column)?.map(make))
+}
+
+/// Reads the counters of a session.
+pub(crate) fn review_count(row: &SqliteRow) -> Result<ReviewCount, StoreError> {
+    let number = |column: &str| Ok::<_, StoreError>(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0));
+    Ok(ReviewCount {
+        turns: number("review_turns")?,
+        calls: number("review_calls")?,
+        is_foreign: row.try_get("has_foreign_text")?,
+    })
 }
 
 /// Reads a state or kind.

@@ -33,6 +33,7 @@ impl FromRow for SessionRow {
             state: rows::word(row, "state")?,
             contract: row.try_get("contract")?,
             contract_said: row.try_get("contract_said")?,
+            review: rows::review_count(row)?,
             archived: row.try_get("archived")?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,

@@ -29,6 +29,7 @@ pub(super) fn handlers() -> Vec<Value> {
         ),
         on("config/read", [reply(json!({ "config": {}, "origins": {} }))]),
         on("thread/resume", [reply(opened_thread())]),
+        on("thread/fork", [reply(opened_thread())]),
         on("thread/loaded/list", [reply(json!({ "data": [THREAD], "nextCursor": null }))]),
         on("thread/unsubscribe", [reply(json!({ "status": "unsubscribed" }))]),
         on("thread/backgroundTerminals/list", [reply(json!({ "data": [], "nextCursor": null }))]),

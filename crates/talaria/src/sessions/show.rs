@@ -40,6 +40,10 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
         out += "\n";
         out += turns(&detail.turns, now).show(look);
     }
+    if let Some(review) = detail.reviews.last() {
+        out += "\n";
+        out += field("review   ", &plain_line(&review.line()), look);
+    }
     if detail.older_messages > 0 {
         let older = format!("({} older messages; `talaria sessions export` has all)", detail.older_messages);
         out += "\n";
@@ -143,9 +147,10 @@ fn message_text(message: &Message, paint: Paint) -> StyledText {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use talaria_core::api::{Kind, SessionInfo};
+    use talaria_core::api::{Kind, ReviewInfo, SessionInfo};
     use talaria_core::event::Usage;
     use talaria_core::ids::SessionId;
+    use talaria_core::learning::report::ReviewState;
     use talaria_core::outcome::Report;
     use talaria_core::request::Who;
     use talaria_core::transcript::ToolCall;
@@ -201,7 +206,18 @@ mod tests {
             turn(4, None, Stage::Prepared),
         ];
         let (thread, codex) = (Some("t-1".to_owned()), Some("0.166.0".to_owned()));
-        let detail = SessionDetail { info, thread, codex, origin: None, turns, messages, older_messages: 3 };
+        let reviews = vec![ReviewInfo {
+            first_turn: 1,
+            last_turn: 2,
+            state: ReviewState::Running,
+            attempts: 1,
+            due_at: at(1042),
+            ended_at: None,
+            usage: None,
+            report: None,
+        }];
+        let detail =
+            SessionDetail { info, thread, codex, origin: None, turns, reviews, messages, older_messages: 3 };
         let look = Look { color: false, width: Some(90), live: true, unicode: true };
         expect![[r#"
             count the words

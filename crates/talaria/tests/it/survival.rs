@@ -3,7 +3,8 @@
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
-//! Talaria's own tools. `TALARIA_FAULT=<text>` plays only the faults whose name contains the text, and reports each.
+//! Talaria's own tools, `review` to reviews of finished turns. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
+//! text, and reports each.
 
 mod audit;
 mod calls;
@@ -13,6 +14,7 @@ mod fault;
 mod first_start;
 pub(crate) mod lane;
 mod play;
+mod review;
 mod words;
 
 use std::io::Write as _;

@@ -114,6 +114,18 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Whether your background tasks may change the memory; those that a model started only read it",
     ),
     (
+        "learning.memory",
+        "`apply`",
+        "What becomes of what a review of finished turns would remember: `apply` keeps it (undo with `talaria memory undo`), `propose` waits for `talaria memory approve`, `off` reviews nothing",
+    ),
+    ("learning.turns", "`10`", "After how many of your turns a conversation is reviewed"),
+    ("learning.calls", "`10`", "After how many calls of tools a conversation is reviewed"),
+    (
+        "auxiliary.background_review",
+        "the model of the conversation",
+        "The model that reviews conversations",
+    ),
+    (
         "tools.memory",
         "`true`",
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",

@@ -179,6 +179,7 @@ impl Engine {
         inner.adopt_hosts().await?;
         inner.take_up_background().await?;
         inner.take_up_turns().await?;
+        inner.take_up_reviews().await?;
         let owner = Identity::owner(inner.owner.clone());
         let engine = Self { inner, identity: Arc::new(owner) };
         if let Some(idle) = options.idle {
@@ -255,6 +256,16 @@ impl Inner {
         }
         for (session, work) in sessions.iter().zip(works) {
             self.give(session, work);
+        }
+        Ok(())
+    }
+
+    /// Continues every review that has not ended, after the turns of its session.
+    async fn take_up_reviews(self: &Arc<Self>) -> Result<(), StoreError> {
+        self.shelf.store.requeue_reviews(self.shelf.epoch).await?;
+        for review in self.shelf.store.open_reviews().await? {
+            self.shelf.store.take_lease(self.lease(&review.session), crate::engine::Takeover::Older).await?;
+            self.give(&review.session, Work::Review);
         }
         Ok(())
     }

@@ -54,7 +54,7 @@ impl Engine {
     /// Lists changes of the memory, newest first.
     pub async fn memory_history(&self, query: MemoryHistoryQuery) -> Result<Vec<MemoryRevision>, Problem> {
         self.require(Needs::SeeAll, "memory_history", "read the history of the memory").await?;
-        let filter = MemoryRevisionFilter { entry: query.entry, before: query.before };
+        let filter = MemoryRevisionFilter { entry: query.entry, before: query.before, call: None };
         let limit = u32::try_from(query.limit.min(MOST)).unwrap_or(u32::MAX);
         let rows = self.inner.shelf.store.memory_revisions(&filter, limit).await;
         let rows = rows.map_err(|error| views::problem(&error))?;
@@ -122,7 +122,7 @@ impl Engine {
         operation: MemoryOperation,
         origin: MemoryOrigin,
     ) -> Result<MemoryOutcome, MemoryRefused> {
-        self.inner.change_memory(vec![operation], origin, false).await
+        self.inner.change_memory(vec![operation], origin, None).await
     }
 
     /// The entry that a person named by its id, a beginning of it, or a part of its text.

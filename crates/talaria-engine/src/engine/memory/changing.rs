@@ -50,12 +50,12 @@ impl From<StoreError> for MemoryRefused {
 }
 
 impl Inner {
-    /// Does a batch. `approval` is whether every change of a model waits for a person.
+    /// Does a batch. `waits` is why every change of a model waits for a person, if it does.
     pub(crate) async fn change_memory(
         &self,
         operations: Vec<MemoryOperation>,
         origin: MemoryOrigin,
-        approval: bool,
+        waits: Option<&str>,
     ) -> Result<MemoryOutcome, MemoryRefused> {
         let _writing = self.memory.writing.lock().await;
         let (operations, is_masked) = masked(operations);
@@ -64,7 +64,7 @@ impl Inner {
         for _ in 0..TRIES {
             let (steps, changes) = self.draft(&operations, &scopes).await?;
             let reason = match origin.author {
-                MemoryAuthor::Model | MemoryAuthor::Review => reason(&operations, approval),
+                MemoryAuthor::Model | MemoryAuthor::Review => reason(&operations, waits),
                 _ => None,
             };
             if let Some(reason) = reason.filter(|_| !changes.is_empty()) {
@@ -218,11 +218,11 @@ impl Inner {
 }
 
 /// Why a person has to agree first.
-fn reason(operations: &[MemoryOperation], approval: bool) -> Option<String> {
+fn reason(operations: &[MemoryOperation], waits: Option<&str>) -> Option<String> {
     let flagged = operations.iter().filter_map(MemoryOperation::text).find_map(flag);
     match flagged {
         Some(why) => Some(format!("it looks like planted instructions: {why}")),
-        None => approval.then(|| "memory.write_approval is on".to_owned()),
+        None => waits.map(str::to_owned),
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use talaria_core::access::PeerEvidence;
 use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
-    AuditEntry, Kind, Problem, ProblemCode, RequestInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
+    AuditEntry, Kind, Problem, ProblemCode, RequestInfo, ReviewInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
@@ -14,7 +14,7 @@ use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_guard::shorten::shorten_line;
 use talaria_store::{
-    AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, SessionCandidate, SessionKind, SessionRow,
+    AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, ReviewRow, SessionCandidate, SessionKind, SessionRow,
     SessionState, StoreError, TurnRow,
 };
 
@@ -78,6 +78,19 @@ pub(crate) fn turn(turn: &TurnRow) -> TurnInfo {
         sent_at: turn.sent_at.map(time),
         settled_at: turn.settled_at.map(time),
         usage: turn.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok()),
+    }
+}
+
+pub(crate) fn review(review: &ReviewRow) -> ReviewInfo {
+    ReviewInfo {
+        first_turn: review.first_turn,
+        last_turn: review.last_turn,
+        state: review.state,
+        attempts: review.attempts,
+        due_at: time(review.due_at),
+        ended_at: review.ended_at.map(time),
+        usage: review.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok()),
+        report: review.report.as_deref().and_then(|report| serde_json::from_str(report).ok()),
     }
 }
 

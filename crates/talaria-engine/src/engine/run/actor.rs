@@ -31,6 +31,7 @@ use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
 
 mod attending;
+mod reviewing;
 mod waiting;
 
 use waiting::unless_stopped;
@@ -63,6 +64,8 @@ pub(crate) struct Actor {
     untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is resumed.
     place: Option<Place>,
+    /// Something was done since the task began: a review may be due.
+    has_worked: bool,
 }
 
 impl Actor {
@@ -84,6 +87,7 @@ impl Actor {
             is_exec: false,
             untold: Vec::new(),
             place: None,
+            has_worked: false,
         }
     }
 
@@ -101,9 +105,15 @@ impl Actor {
                     }
                 }
             };
+            self.has_worked = true;
             match work {
                 Work::Turn(surroundings) => self.surroundings = surroundings,
                 Work::Recover(place) => self.place = place,
+                Work::Review => {
+                    // It begins while the next work is waited for.
+                    self.seat.done();
+                    continue;
+                }
                 Work::Background => {
                     if let Err(error) = self.take_up_background().await {
                         tracing::error!(
@@ -193,10 +203,12 @@ impl Actor {
         self.is_exec = row.kind == talaria_store::SessionKind::Exec;
         let owner = task.as_ref().map(|task| task.owner.clone());
         let card = task.clone();
+        let progress = self.engine.review_progress(&row, owner.as_deref(), turn);
         let mut journal = Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         let behind = last.map_or(0, |last| last.ordinal - turn.ordinal);
         journal.follow_up(self.waiting(behind).await?);
+        journal.learn(progress);
         let seat = self.seat.clone();
         if self.is_task && next == Purpose::Send {
             match self.wait_for_power(row, &mut commands, &mut journal).await? {
@@ -249,6 +261,7 @@ impl Actor {
                 let is_elsewhere = opened.gone.is_some();
                 let (flown, forgotten) = opening::flight(&shelf, turn, &row, &mut opened).await?;
                 journal.recall(&flown.flight.requests, forgotten);
+                journal.count_again(&flown.events);
                 if is_elsewhere {
                     self.begin(&mut journal, opened.notice, opened.warnings);
                 } else if let Some(conversation) = &self.conversation {

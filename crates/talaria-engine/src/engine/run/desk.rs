@@ -20,6 +20,8 @@ pub(crate) enum Work {
     Turn(Surroundings),
     /// An engine that is gone left commands running in the background.
     Background,
+    /// A review of finished turns is on record.
+    Review,
     /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
     Recover(Option<Place>),
 }
@@ -33,6 +35,8 @@ pub(crate) struct Seat {
     commands: Arc<Mutex<Option<mpsc::UnboundedSender<Command>>>>,
     /// Work that was given and is not done.
     undone: Arc<AtomicUsize>,
+    /// Reviews that run: they keep the engine alive and delay no turn.
+    reviews: Arc<AtomicUsize>,
     /// Notified when a turn opens or closes, and when work is done.
     changed: Arc<Notify>,
 }
@@ -69,6 +73,16 @@ impl Seat {
         lock(&self.commands).is_some()
     }
 
+    /// Counts a review until the guard is dropped.
+    pub(crate) fn begin_review(&self) -> ReviewGuard {
+        self.reviews.fetch_add(1, Ordering::AcqRel);
+        ReviewGuard(Arc::clone(&self.reviews))
+    }
+
+    fn has_review(&self) -> bool {
+        self.reviews.load(Ordering::Acquire) > 0
+    }
+
     fn is_needed(&self) -> bool {
         self.work.is_some() || self.is_open() || self.feed.has_followers()
     }
@@ -76,6 +90,15 @@ impl Seat {
     /// Sends the turn a command; `false` if none runs.
     pub(crate) fn tell(&self, command: Command) -> bool {
         lock(&self.commands).as_ref().is_some_and(|commands| commands.send(command).is_ok())
+    }
+}
+
+/// A review that runs.
+pub(crate) struct ReviewGuard(Arc<AtomicUsize>);
+
+impl Drop for ReviewGuard {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -197,7 +220,8 @@ impl Desk {
 
     /// Is anything at work or followed?
     pub(crate) fn is_busy(&self) -> bool {
-        lock(&self.seats).values().any(|seat| seat.is_at_work() || seat.feed.has_followers())
+        let is_busy = |seat: &Seat| seat.is_at_work() || seat.has_review() || seat.feed.has_followers();
+        lock(&self.seats).values().any(is_busy)
     }
 }
 

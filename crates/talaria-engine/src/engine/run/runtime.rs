@@ -7,7 +7,7 @@ mod codex;
 
 use std::sync::Arc;
 
-use talaria_codex::conversation::{BackgroundNews, Command, Flown, Options, Prompt};
+use talaria_codex::conversation::{BackgroundNews, Command, Flown, Options, Prompt, SideQuestion};
 use talaria_codex::spec::Surroundings;
 use talaria_core::event::Started;
 use talaria_core::ids::BackgroundId;
@@ -122,6 +122,13 @@ impl Conversation {
     pub(crate) fn rest(&mut self) {
         match self {
             Self::Codex(codex) => codex.conversation.rest(),
+        }
+    }
+
+    /// Prepares a question for the model of the conversation, or another one, that leaves the conversation as it is.
+    pub(crate) fn side_question(&self, text: String, model: Option<String>) -> SideQuestion {
+        match self {
+            Self::Codex(codex) => codex.conversation.side_question(text, model),
         }
     }
 

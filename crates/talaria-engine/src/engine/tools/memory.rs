@@ -14,13 +14,14 @@ use talaria_core::config::Config;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::memory::draft::MemoryOperation;
-use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolSpec};
 use talaria_guard::redact::redact;
 use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
 
 use crate::engine::Inner;
-use crate::engine::memory::{MemoryRefused, project_of, scopes_of};
+use crate::engine::memory::{
+    MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads,
+};
 use arguments::MemoryArguments;
 
 /// What the model reads about it.
@@ -117,8 +118,8 @@ impl Inner {
             turn: Some(call.turn.to_string()),
             call: Some(call.item.to_string()),
         };
-        let approval = config.memory.write_approval == Some(true);
-        match self.change_memory(operations.clone(), origin, approval).await {
+        let waits = approval_reason(config);
+        match self.change_memory(operations.clone(), origin, waits).await {
             Ok(outcome) => {
                 outcome.notes.iter().for_each(|note| self.report_memory(session, note));
                 if let Some((id, reason)) = &outcome.proposal {
@@ -155,16 +156,9 @@ impl Inner {
 
 /// Why a call may only read; none if it may write.
 fn only_reads(task: Option<&TaskRow>, call: &ToolInvocation, config: &Config) -> Option<&'static str> {
-    let is_persons = |task: &TaskRow| {
-        task.owner.parse::<Principal>().is_ok_and(|owner| owner.kind() == PrincipalKind::Person)
-    };
-    match task {
-        _ if call.caller == ToolCaller::SubAgent => Some("a sub-agent only reads the memory"),
-        Some(task) if !is_persons(task) => Some("a task that a model started only reads the memory"),
-        Some(_) if config.memory.tasks != Some(true) => {
-            Some("background tasks only read the memory (memory.tasks is off)")
-        }
-        _ => None,
+    match call.caller {
+        ToolCaller::SubAgent => Some("a sub-agent only reads the memory"),
+        _ => why_task_only_reads(task.map(|task| task.owner.as_str()), config),
     }
 }
 

@@ -36,13 +36,18 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
 }
 
 fn spent(detail: &SessionDetail, look: Look) -> StyledText {
-    let all = detail.turns.iter().filter_map(|turn| turn.usage).fold(Usage::default(), Usage::plus);
+    let reviews = detail.reviews.iter().filter_map(|review| review.usage).fold(Usage::default(), Usage::plus);
+    let turns = detail.turns.iter().filter_map(|turn| turn.usage);
+    let all = turns.fold(reviews, Usage::plus);
     let queued = detail.turns.iter().filter(|turn| is_queued(turn)).count();
     let count = detail.turns.len() - queued;
     let turns = if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
     let waiting = if queued > 0 { format!(" and {queued} queued") } else { String::new() };
     let head = format!("this conversation  {turns}{waiting}, {}\n", cost(all, "no tokens reported"));
     let mut out = StyledText::from(head);
+    if reviews.total > 0 || reviews.partial {
+        out += format!("of it for reviews  {}\n", tokens(reviews));
+    }
     let mut sheet = Sheet::new(&["turn", "tokens", "prompt"], "prompt");
     let listed: Vec<&TurnInfo> = detail.turns.iter().filter(|turn| turn.usage.is_some()).collect();
     for turn in &listed[listed.len().saturating_sub(TURNS)..] {

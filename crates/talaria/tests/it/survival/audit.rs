@@ -24,9 +24,10 @@ pub(crate) enum Wrong {
     WordsLost,
     RunAlone,
     FalseCall,
+    FalseReview,
 }
 
-pub(crate) const WRONGS: [(Wrong, &str); 10] = [
+pub(crate) const WRONGS: [(Wrong, &str); 11] = [
     (Wrong::Unaccounted, "turns unaccounted for"),
     (Wrong::Duplicated, "turns duplicated"),
     (Wrong::AnswerLost, "answers lost"),
@@ -37,6 +38,7 @@ pub(crate) const WRONGS: [(Wrong, &str); 10] = [
     (Wrong::WordsLost, "steers, follow-ups lost"),
     (Wrong::RunAlone, "follow-ups run alone"),
     (Wrong::FalseCall, "tool effects duplicated or falsely reported"),
+    (Wrong::FalseReview, "reviews lost, repeated or falsely reported"),
 ];
 
 /// One thing that happened and must not.

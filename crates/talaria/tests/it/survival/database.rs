@@ -86,6 +86,12 @@ pub(crate) async fn memories(path: &Path, text: &str) -> usize {
     rows(path, "select id from memory_revision where after = $1", text).await.len()
 }
 
+/// The reviews of a session: state, and how often each was begun.
+pub(crate) async fn reviews(path: &Path, session: &str) -> Vec<(String, i64)> {
+    let found = rows(path, "select state, attempts from review where session = $1 order by id", session).await;
+    found.iter().map(|row| (row.get("state"), row.get("attempts"))).collect()
+}
+
 /// Takes the right to write, and keeps it.
 pub(crate) async fn lock(path: &Path) -> SqliteConnection {
     begin(path, "begin immediate").await

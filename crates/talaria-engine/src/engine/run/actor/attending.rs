@@ -10,6 +10,7 @@ use talaria_core::event::Event;
 use talaria_store::StoreError;
 use tokio::time::Instant;
 
+use super::reviewing::answer_of;
 use super::{Actor, Journal, Purpose, Work};
 use crate::engine::run::runtime::{Conversation, FollowedAgain};
 use talaria_codex::conversation::{BackgroundNews, Watcher as _};
@@ -21,14 +22,21 @@ impl Actor {
     /// Waits for work, and follows background commands meanwhile. `None` when nothing was to be done for a while, or when
     /// others wait for the place of a conversation that is unlikely to be continued.
     pub(crate) async fn next_work(&mut self) -> Option<Option<Work>> {
+        let mut review = self.begin_review().await;
         let is_spared = self.conversation.is_some() && (self.is_task || self.is_exec);
         let mut journal = None;
         let work = loop {
             let feed = self.conversation.as_ref().and_then(Conversation::background);
-            let patience = if feed.is_some() { EVER } else { self.patience() };
+            let is_kept = feed.is_some() || review.is_some();
+            let patience = if is_kept { EVER } else { self.patience() };
             let due = journal.as_ref().and_then(Journal::due);
             tokio::select! {
                 work = self.inbox.recv() => break Some(work),
+                answered = answer_of(review.as_mut()) => {
+                    if let Some(review) = review.take() {
+                        self.end_review(review, answered).await;
+                    }
+                }
                 () = tokio::time::sleep(patience) => break None,
                 () = self.engine.hosts.wait_until_full(), if is_spared && feed.is_none() => break None,
                 () = sleep_until(due) => {
@@ -62,6 +70,9 @@ impl Actor {
         }
         if let Some(conversation) = &mut self.conversation {
             conversation.give_back();
+        }
+        if let Some(review) = review {
+            self.defer_review(review);
         }
         work
     }
@@ -101,7 +112,7 @@ impl Actor {
     }
 
     /// A journal for what happens while no turn runs.
-    async fn idle_journal(&self) -> Result<Journal, StoreError> {
+    pub(super) async fn idle_journal(&self) -> Result<Journal, StoreError> {
         let shelf = self.engine.shelf.clone();
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         // Only a turn starts a command.

@@ -1,0 +1,82 @@
+//! Calls that ask the model of a conversation something beside it: nothing of them is kept in the conversation.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use talaria_core::ids::{RequestId, ThreadId, TurnId};
+use talaria_core::policy::{ApprovalPolicy, Sandbox};
+
+use super::ThreadStart;
+
+/// Asks the model of a finished thread one question, with the tools and the prompt cache of the thread. Refused while a turn
+/// runs, or when the thread has a later turn than the one that is named.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSample {
+    pub thread_id: ThreadId,
+    pub expected_turn_id: TurnId,
+    pub prompt: String,
+}
+
+/// What the model said, and what that cost.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSampleReply {
+    /// None if it called a tool.
+    #[serde(default)]
+    pub text: Option<String>,
+    #[serde(default)]
+    pub input_tokens: Option<u64>,
+    #[serde(default)]
+    pub cached_input_tokens: Option<u64>,
+    #[serde(default)]
+    pub output_tokens: Option<u64>,
+}
+
+/// Ends a question that was asked with this request.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadSampleCancel {
+    pub request_id: RequestId,
+}
+
+/// Copies a thread into a new one that Codex keeps in memory alone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadFork {
+    pub thread_id: ThreadId,
+    pub ephemeral: bool,
+    /// Leaves the earlier turns out of the answer; 0.166 refuses a long thread otherwise.
+    pub exclude_turns: bool,
+    pub cwd: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model_provider: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Sandbox>,
+    /// When to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_policy: Option<ApprovalPolicy>,
+    /// Overrides of Codex's configuration for this thread alone.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub config: Map<String, Value>,
+}
+
+impl ThreadFork {
+    /// Copies a thread, with what is asked of the copy. Instructions and tools come from the source.
+    pub fn new(thread_id: ThreadId, asked: &ThreadStart) -> Self {
+        let asked = asked.clone();
+        Self {
+            thread_id,
+            ephemeral: true,
+            exclude_turns: true,
+            cwd: asked.cwd,
+            model: asked.model,
+            model_provider: asked.model_provider,
+            sandbox: asked.sandbox,
+            approval_policy: asked.approval_policy,
+            config: asked.config,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The sections `[learning]` and `[auxiliary]`: what Talaria keeps of finished turns by itself, and which model is asked for it.
+//! Read by the engine when a turn ends and when a review runs.
+
+use std::str::FromStr;
+
+use crate::learning::progress::{DEFAULT_INTERVAL, ReviewIntervals};
+use crate::policy::UnknownName;
+
+/// The section `[learning]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LearningConfig {
+    /// What becomes of what a review would remember. Unset: it is applied.
+    pub memory: Option<LearnMemory>,
+    /// After how many turns of a person a conversation is reviewed. Unset: 10.
+    pub turns: Option<u64>,
+    /// After how many calls of tools. Unset: 10.
+    pub calls: Option<u64>,
+}
+
+impl LearningConfig {
+    /// After how much work a review is due.
+    pub fn intervals(&self) -> ReviewIntervals {
+        ReviewIntervals {
+            turns: self.turns.unwrap_or(DEFAULT_INTERVAL),
+            calls: self.calls.unwrap_or(DEFAULT_INTERVAL),
+        }
+    }
+}
+
+/// The section `[auxiliary]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuxiliaryConfig {
+    /// The model that reviews conversations. Unset: the one of the conversation.
+    pub background_review: Option<String>,
+}
+
+/// What becomes of what a review would remember.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LearnMemory {
+    /// There are no reviews.
+    Off,
+    /// It waits for a person.
+    Propose,
+    /// It is remembered at once, and can be undone.
+    #[default]
+    Apply,
+}
+
+impl LearnMemory {
+    /// Every name.
+    pub const NAMES: [&'static str; 3] = ["off", "propose", "apply"];
+}
+
+impl FromStr for LearnMemory {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self::Off),
+            "propose" => Ok(Self::Propose),
+            "apply" => Ok(Self::Apply),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! How far a review is and what came of it, as people and programs read it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Usage;
+
+/// How far a review is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewState {
+    /// It is on record and waits for a moment without a turn.
+    Due,
+    /// The model is asked, or its answer is being applied.
+    Running,
+    /// It has a result.
+    Done,
+    /// It has none and is not tried again.
+    NotDone,
+}
+
+impl ReviewState {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Due, Self::Running, Self::Done, Self::NotDone];
+
+    /// The word that is stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Due => "due",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::NotDone => "not_done",
+        }
+    }
+}
+
+/// What came of a review.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReviewReport {
+    /// The first turn that it is about.
+    pub first_turn: i64,
+    /// The last one.
+    pub last_turn: i64,
+    /// What it changed in the memory, or would change once a person agrees.
+    pub changes: Vec<LearnedChange>,
+    /// The proposal that waits for a person, if the changes do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<String>,
+    /// Why the changes wait, or why the review was not done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// It has no result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_done: bool,
+    /// What it cost.
+    pub usage: Usage,
+}
+
+/// One change of the memory that a review made or proposes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnedChange {
+    /// The scope: `user`, `notes`, or `project:` and its directory.
+    pub scope: String,
+    /// The text before; none if it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The text after; none if it was removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// The revision that `talaria memory undo` takes back; none while it waits for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+}
+
+impl LearnedChange {
+    /// The change in a few words, without its text.
+    pub fn verb(&self) -> &'static str {
+        match (&self.before, &self.after) {
+            (None, _) => "remembered",
+            (Some(_), Some(_)) => "corrected",
+            (Some(_), None) => "removed",
+        }
+    }
+
+    /// The text that it is about.
+    pub fn text(&self) -> &str {
+        self.after.as_deref().or(self.before.as_deref()).unwrap_or_default()
+    }
+}
+
+/// Names a stretch of turns.
+pub fn turns(first: i64, last: i64) -> String {
+    match first == last {
+        true => format!("turn {last}"),
+        false => format!("turns {first} to {last}"),
+    }
+}
+
+impl ReviewReport {
+    /// The review on one line, as a person reads it; none if there is nothing to say.
+    pub fn line(&self) -> Option<String> {
+        let turns = turns(self.first_turn, self.last_turn);
+        if self.not_done {
+            let why = self.why.as_deref().unwrap_or("no reason was recorded");
+            return Some(format!("the review of {turns} was not done: {why}"));
+        }
+        if self.changes.is_empty() {
+            return None;
+        }
+        let change = |change: &LearnedChange| {
+            let scope = change.scope.split(':').next().unwrap_or_default();
+            format!("{} ({scope}): {}", change.verb(), change.text())
+        };
+        let changes = self.changes.iter().map(change).collect::<Vec<_>>().join("; ");
+        match (&self.proposal, self.why.as_deref()) {
+            (Some(id), why) => {
+                let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
+                Some(format!("proposes from {turns}: {changes} (waits{why}: talaria memory approve {id})"))
+            }
+            (None, _) => {
+                let undo = |change: &LearnedChange| change.revision.map(|revision| revision.to_string());
+                let undo = self.changes.iter().filter_map(undo).collect::<Vec<_>>().join(", ");
+                Some(format!("learned from {turns}: {changes} (undo: talaria memory undo {undo})"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_review_is_one_line() {
+        let change = |before: Option<&str>, after: Option<&str>, revision| LearnedChange {
+            scope: "project:/w".to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            revision,
+        };
+        let learned = ReviewReport {
+            first_turn: 1,
+            last_turn: 3,
+            changes: vec![change(None, Some("uses just"), Some(7)), change(Some("a"), Some("b"), Some(8))],
+            ..ReviewReport::default()
+        };
+        let proposed = ReviewReport {
+            changes: vec![change(Some("old"), None, None)],
+            proposal: Some("prop-1".to_owned()),
+            why: Some("learning.memory is propose".to_owned()),
+            first_turn: 2,
+            last_turn: 2,
+            ..ReviewReport::default()
+        };
+        let not_done =
+            ReviewReport { not_done: true, why: Some("no answer".to_owned()), ..proposed.clone() };
+        let lines = [learned, proposed, not_done, ReviewReport::default()].map(|report| report.line());
+        expect![[r#"
+            [
+                Some(
+                    "learned from turns 1 to 3: remembered (project): uses just; corrected (project): b (undo: talaria memory undo 7, 8)",
+                ),
+                Some(
+                    "proposes from turn 2: removed (project): old (waits, because learning.memory is propose: talaria memory approve prop-1)",
+                ),
+                Some(
+                    "the review of turn 2 was not done: no answer",
+                ),
+                None,
+            ]
+        "#]]
+        .assert_debug_eq(&lines);
+    }
+}

@@ -1,0 +1,217 @@
+//! Reviews of a conversation between its turns: begun when nothing else is to be done, deferred when work comes.
+//!
+//! The row of the job decides how far a review is. A step is committed before the next one is taken, and what was done to the
+//! memory is found by the name of the job, so a review that an engine left is continued and takes effect once.
+
+use talaria_codex::conversation::{SideQuestion, SideQuestionError, Watcher as _};
+use talaria_core::config::LearnMemory;
+use talaria_core::event::{Event, Usage};
+use talaria_core::learning::proposal::ReviewAnswer;
+use talaria_core::learning::report::{ReviewReport, ReviewState};
+use talaria_guard::redact::redact;
+use talaria_home::faults;
+use talaria_store::{Change, ReviewRow, ReviewStep, SessionRow, StoreError};
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{Actor, Journal, Purpose};
+use crate::engine::run::desk::ReviewGuard;
+
+/// How often a review is begun at most: an engine that dies in it every time must not ask for ever.
+const ATTEMPTS: i64 = 3;
+/// How often the model is asked in one attempt.
+const ASKS: usize = 2;
+
+/// A review whose question is being asked.
+pub(super) struct RunningReview {
+    row: ReviewRow,
+    asking: JoinHandle<ReviewAnswered>,
+    /// Stops the question when it is not waited for any more.
+    _stop: DropGuard,
+    _guard: ReviewGuard,
+}
+
+/// What came of asking.
+pub(super) struct ReviewAnswered {
+    answer: Result<ReviewAnswer, String>,
+    usage: Usage,
+}
+
+/// Waits for the answer to a review; for ever if there is none. Cancel-safe.
+pub(super) async fn answer_of(review: Option<&mut RunningReview>) -> ReviewAnswered {
+    let Some(review) = review else { return std::future::pending().await };
+    match (&mut review.asking).await {
+        Ok(answered) => answered,
+        Err(error) => ReviewAnswered { answer: Err(error.to_string()), usage: Usage::default() },
+    }
+}
+
+impl Actor {
+    /// Begins the review that is due, if there is one and nothing else is to be done.
+    pub(super) async fn begin_review(&mut self) -> Option<RunningReview> {
+        if !self.has_worked || !self.inbox.is_empty() || self.engine.check_open().is_err() {
+            return None;
+        }
+        self.try_begin_review().await.unwrap_or_else(|error| {
+            tracing::warn!("session {}: its review waits: {error}", self.id);
+            None
+        })
+    }
+
+    async fn try_begin_review(&mut self) -> Result<Option<RunningReview>, StoreError> {
+        let store = self.engine.shelf.store.clone();
+        let Some(review) = store.open_review(&self.id).await? else { return Ok(None) };
+        if self.next_turn().await?.is_some() {
+            return Ok(None);
+        }
+        let row = store.session(&self.id).await?;
+        let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
+        let mut journal = self.idle_journal().await?;
+        let config = self.engine.config();
+        let why_not = match config.learning.memory.unwrap_or_default() {
+            LearnMemory::Off => Some("learning.memory is off".to_owned()),
+            _ if config.tools.memory == Some(false) => Some("tools.memory is off".to_owned()),
+            _ if review.attempts >= ATTEMPTS && review.answer.is_none() => {
+                Some(format!("Talaria ended during it {ATTEMPTS} times"))
+            }
+            _ => None,
+        };
+        if let Some(why) = why_not {
+            self.close_review(&mut journal, &review, not_done(&review, why, stored_usage(&review))).await?;
+            return Ok(None);
+        }
+        if review.state == ReviewState::Running {
+            // It was given up in this engine because something could not be stored.
+            journal.review(review.id, ReviewStep::Defer, "review-deferred");
+        }
+        journal.review(review.id, ReviewStep::Run, "review-running");
+        keep(&mut journal).await?;
+        if let Some(answer) = review.answer.as_deref().and_then(|json| serde_json::from_str(json).ok()) {
+            self.apply_answer(&mut journal, &row, &review, &answer, stored_usage(&review)).await?;
+            return Ok(None);
+        }
+        if self.conversation.is_none()
+            && let Err(report) = self.open(&row, Purpose::Send).await
+        {
+            let why = redact(&report.message.unwrap_or_default()).into_owned();
+            self.close_review(&mut journal, &review, not_done(&review, why, stored_usage(&review))).await?;
+            return Ok(None);
+        }
+        let Some(conversation) = &self.conversation else { return Ok(None) };
+        let text = self.engine.review_question(&row).await?;
+        let question = conversation.side_question(text, config.auxiliary.background_review.clone());
+        let stop = CancellationToken::new();
+        let asking = tokio::spawn(ask(question, stored_usage(&review), stop.clone()));
+        let (_stop, _guard) = (stop.drop_guard(), self.seat.begin_review());
+        Ok(Some(RunningReview { row: review, asking, _stop, _guard }))
+    }
+
+    /// Records the answer, applies it and reports what came of it.
+    pub(super) async fn end_review(&mut self, review: RunningReview, answered: ReviewAnswered) {
+        let RunningReview { row: review, _guard, .. } = review;
+        let ReviewAnswered { answer, usage } = answered;
+        let ended = async {
+            let row = self.engine.shelf.store.session(&self.id).await?;
+            let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
+            let mut journal = self.idle_journal().await?;
+            match answer {
+                Ok(answer) => {
+                    let step = ReviewStep::Answered { answer: json(&answer), usage: json(&usage) };
+                    journal.review(review.id, step, "review-answered");
+                    keep(&mut journal).await?;
+                    self.apply_answer(&mut journal, &row, &review, &answer, usage).await
+                }
+                Err(why) => self.close_review(&mut journal, &review, not_done(&review, why, usage)).await,
+            }
+        };
+        if let Err(error) = ended.await {
+            // The row says how far it came; the next opportunity continues from there.
+            tracing::warn!("session {}: its review is not finished: {error}", self.id);
+        }
+    }
+
+    /// Gives a review up for now: a turn goes first. Nothing waits for that.
+    pub(super) fn defer_review(&self, review: RunningReview) {
+        let (engine, id) = (std::sync::Arc::clone(&self.engine), self.id.clone());
+        let deferred = Change::Review(review.row.id, ReviewStep::Defer);
+        drop(review);
+        self.engine.tasks.spawn(async move {
+            if let Err(error) = engine.write(&id, vec![deferred]).await {
+                tracing::warn!("session {id}: that its review is deferred cannot be stored: {error}");
+            }
+        });
+    }
+
+    async fn apply_answer(
+        &self,
+        journal: &mut Journal,
+        row: &SessionRow,
+        review: &ReviewRow,
+        answer: &ReviewAnswer,
+        usage: Usage,
+    ) -> Result<(), StoreError> {
+        faults::point("before:review-applied").await;
+        let (mut report, notes) = self.engine.apply_review(row, review, answer).await?;
+        faults::point("after:review-applied").await;
+        report.usage = usage;
+        for note in notes {
+            journal.event(Event::Warning { message: redact(&format!("memory: {note}")).into_owned() });
+        }
+        self.close_review(journal, review, report).await
+    }
+
+    /// Ends a review: the row and the event that says so are one commit.
+    async fn close_review(
+        &self,
+        journal: &mut Journal,
+        review: &ReviewRow,
+        report: ReviewReport,
+    ) -> Result<(), StoreError> {
+        let state = if report.not_done { ReviewState::NotDone } else { ReviewState::Done };
+        let usage = Some(json(&report.usage));
+        journal.review(review.id, ReviewStep::End { state, report: json(&report), usage }, "review-done");
+        journal.event(Event::Reviewed(Box::new(report)));
+        keep(journal).await
+    }
+}
+
+/// Asks until there is an answer of the right form; once more if the first is not.
+async fn ask(question: SideQuestion, spent: Usage, stop: CancellationToken) -> ReviewAnswered {
+    let mut usage = spent;
+    let mut why = String::new();
+    for _ in 0..ASKS {
+        match question.ask(&stop).await {
+            Ok(said) => {
+                usage = usage.plus(said.usage);
+                match ReviewAnswer::parse(said.text.as_deref()) {
+                    Ok(answer) => return ReviewAnswered { answer: Ok(answer), usage },
+                    Err(error) => why = error.to_string(),
+                }
+            }
+            // No one waits for it any more.
+            Err(error @ SideQuestionError::Stopped) => {
+                return ReviewAnswered { answer: Err(error.to_string()), usage };
+            }
+            Err(error) => why = error.to_string(),
+        }
+    }
+    let why = redact(&format!("asked {ASKS} times: {why}")).into_owned();
+    ReviewAnswered { answer: Err(why), usage }
+}
+
+async fn keep(journal: &mut Journal) -> Result<(), StoreError> {
+    journal.keep().await.map_err(|_| StoreError::Closed)
+}
+
+fn not_done(review: &ReviewRow, why: String, usage: Usage) -> ReviewReport {
+    let (first_turn, last_turn) = (review.first_turn, review.last_turn);
+    ReviewReport { first_turn, last_turn, why: Some(why), not_done: true, usage, ..ReviewReport::default() }
+}
+
+fn stored_usage(review: &ReviewRow) -> Usage {
+    review.usage.as_deref().and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,172 @@
+//! What becomes of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report.
+//!
+//! A review that lost its Codex may be shown as not done; then nothing was remembered. Anything else is done once.
+
+use std::fs;
+use std::path::Path;
+
+use futures_util::future::BoxFuture;
+use talaria_core::api::SessionStarted;
+use talaria_core::event::Event;
+use talaria_core::learning::report::ReviewReport;
+use talaria_scripted::{Reply, ScriptedModel};
+use talaria_testkit::{Codex, CodexHome};
+
+use super::audit::{Tally, Violation, Wrong};
+use super::database;
+use super::fault::{ON_REAL, Strike};
+use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::play::{People, newer_program, strike};
+use super::{play_all, report};
+
+/// The steps of a review, each with both sides. Between the two of `review-applied` the memory changes.
+const POINTS: [&str; 10] = [
+    "before:review-due",
+    "after:review-due",
+    "before:review-running",
+    "after:review-running",
+    "before:review-answered",
+    "after:review-answered",
+    "before:review-applied",
+    "after:review-applied",
+    "before:review-done",
+    "after:review-done",
+];
+
+/// A model that runs a command, answers, and proposes to remember what the prompt is about.
+async fn model() -> ScriptedModel {
+    let model = ScriptedModel::start().await.unwrap();
+    model.route(|request| {
+        let texts = request.user_texts();
+        let fact = texts.iter().rev().find(|text| text.starts_with("fact ")).copied().unwrap_or_default();
+        let proposal = serde_json::json!({ "memory": [{ "op": "add", "scope": "notes", "text": fact }] });
+        Some(match (request.prompt(), request.is_after_tool()) {
+            (prompt, false) if prompt.starts_with("fact ") => Reply::new().command("true"),
+            (prompt, true) if prompt.starts_with("fact ") => Reply::say("done"),
+            _ => Reply::say(proposal.to_string()),
+        })
+    });
+    model
+}
+
+/// What is known of the review of a session once it has ended.
+struct Seen {
+    rows: Vec<(String, i64)>,
+    reports: Vec<ReviewReport>,
+    saved: usize,
+}
+
+async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen, String> {
+    let look = async {
+        loop {
+            let rows = database::reviews(&lane.database(), started.id.as_str()).await;
+            if rows.iter().any(|(state, _)| state.contains("done")) {
+                return rows;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    };
+    let rows = tokio::time::timeout(PATIENCE, look).await;
+    let rows = match rows {
+        Ok(rows) => rows,
+        Err(_) => return Err(format!("{:?}", database::reviews(&lane.database(), started.id.as_str()).await)),
+    };
+    let client = lane.client().await.ok_or("there is no engine")?;
+    let events = client.events(started.id.as_str(), 0, 5000).await.map_err(|error| error.to_string())?;
+    let report = |event: Event| match event {
+        Event::Reviewed(report) => Some(*report),
+        _ => None,
+    };
+    let reports = events.into_iter().filter_map(|numbered| report(numbered.event)).collect();
+    Ok(Seen { rows, reports, saved: database::memories(&lane.database(), fact).await })
+}
+
+/// Plays one fault, and returns what must not have happened.
+async fn play(
+    lane: &mut Lane,
+    (point, blow): (&'static str, Strike),
+    number: usize,
+    newer: &Path,
+) -> Result<Option<Violation>, String> {
+    if lane.client().await.is_none() {
+        lane.start_engine().await?;
+    }
+    let client = lane.client().await.ok_or("there is no engine")?;
+    let fact = format!("fact {number} of {}", point.replace(':', " "));
+    let mut people = People::new(lane.home().join("run/engine.sock"));
+    let mut trap = lane.points.trap(point, 0);
+    let started = client.start_session(&lane.session(&fact)).await.map_err(|error| error.to_string())?;
+    let held = tokio::select! {
+        held = trap.reached() => held.ok_or("the trap was cleared")?,
+        () = tokio::time::sleep(PATIENCE) => return Err(format!("{point} was not reached")),
+    };
+    let codex = lane.codex_pids().await;
+    strike(lane, blow, held, &mut people, &codex, newer).await?;
+    people.settle().await?;
+    lane.points.clear();
+    if lane.client().await.is_none() {
+        lane.start_engine().await?;
+    }
+    let false_review = |what: String| Some(Violation { wrong: Wrong::FalseReview, what });
+    // A turn that lost its Codex before its outcome was stored has no answer, and no review.
+    let is_lost = point == "before:review-due" && blow.ends_codex();
+    let turns = database::turns(&lane.database(), &fact).await;
+    if is_lost && turns.iter().any(|turn| turn.outcome.as_deref() == Some("lost")) {
+        let rows = database::reviews(&lane.database(), started.id.as_str()).await;
+        return Ok((!rows.is_empty()).then(|| false_review(format!("{rows:?}"))).flatten());
+    }
+    let Seen { rows, reports, saved } = match ended(lane, &started, &fact).await {
+        Ok(seen) => seen,
+        Err(what) => return Ok(false_review(format!("it never ended: {what}"))),
+    };
+    let what = format!("{rows:?}, {reports:?}, saved {saved} times");
+    let is_true = match (&rows[..], &reports[..]) {
+        ([(state, _)], [report]) if state == "done" => {
+            let revision = report.changes.first().and_then(|change| change.revision);
+            !report.not_done && saved == 1 && revision.is_some()
+        }
+        ([(state, _)], [report]) => state == "not_done" && report.not_done && saved == 0 && blow.ends_codex(),
+        _ => false,
+    };
+    Ok((!is_true).then(|| false_review(what)).flatten())
+}
+
+/// Plays faults one after another on one home.
+async fn run_lane(mut lane: Lane, on: String, newer: &Path) -> Tally {
+    let config = lane.home().join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}[learning]\ncalls = 1\n")).unwrap();
+    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
+    let mut tally = Tally::default();
+    let faults = POINTS.into_iter().flat_map(|point| ON_REAL.map(|blow| (point, blow)));
+    for (number, (point, blow)) in faults.enumerate() {
+        let name = format!("review/{point}/{} on {on}", blow.word());
+        if !name.contains(&wanted) {
+            continue;
+        }
+        let violation = play(&mut lane, (point, blow), number, newer).await;
+        lane.points.clear();
+        tally.faults += 1;
+        tally.on_real += 1;
+        let violation = violation.unwrap_or_else(|what| Some(Violation { wrong: Wrong::Unaccounted, what }));
+        tally.violations.extend(violation.map(|found| (format!("{name}\n{}", lane.last_words()), found)));
+        tally.lines.push(name);
+    }
+    let (is_well, said) = lane.run(program(), &["stop"]).await;
+    assert!(is_well, "{said}");
+    tally
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_happens_once_whatever_is_killed_at_each_of_its_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
+    for codex in Codex::both() {
+        let model = model().await;
+        let home = CodexHome::new(&model);
+        let lane = Lane::new(model, home, &codex.native);
+        lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer)));
+    }
+    report("reviews, and who is killed", &play_all(lanes).await);
+}
