@@ -13,6 +13,7 @@ mod problem;
 mod request;
 mod session;
 mod shell;
+mod skills;
 mod task;
 
 pub use audit::{AuditEntry, AuditQuery};
@@ -32,6 +33,10 @@ pub use session::{
     SessionStarted, StoredMessage, TurnInfo, When,
 };
 pub use shell::{Shell, ShellNews, ShellStream};
+pub use skills::{
+    SkillArchived, SkillDone, SkillItem, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText,
+    SkillTextQuery, SkillWish,
+};
 pub use task::{
     Applied, Changes, Dirty, Discard, Discarded, NewTask, NoticeInfo, NoticeState, Notify, TaskDiff,
     TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,

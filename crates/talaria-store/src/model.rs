@@ -21,6 +21,7 @@ pub(crate) mod request;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod size;
+pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod tool_call;
 pub(crate) mod trim;

@@ -156,6 +156,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("memory.tasks", Meaning::Read(|item, config| set(&mut config.memory.tasks, flag(item)))),
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
+    ("tools.skill", Meaning::Read(|item, config| set(&mut config.tools.skill, flag(item)))),
     ("tools.web", Meaning::Read(|item, config| set(&mut config.tools.web, flag(item)))),
     ("web.allow", Meaning::ReadList(web::allow)),
     (

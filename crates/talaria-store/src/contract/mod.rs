@@ -18,6 +18,7 @@ pub mod outbox;
 pub mod scene;
 pub mod search;
 pub mod sessions;
+pub mod skills;
 pub mod tasks;
 pub mod tool_calls;
 pub mod turns;
@@ -128,6 +129,12 @@ macro_rules! contract_tests {
                 what_waits_can_be_hurried,
                 candidates_are_listed_by_owner,
                 telling_does_not_change_the_session,
+            ],
+            skills: [
+                the_same_change_waits_once_and_their_number_is_bounded,
+                a_proposal_about_a_skill_is_decided_once,
+                a_use_of_a_skill_counts_once_and_stays,
+                an_archived_skill_is_known_by_where_it_was,
             ],
             tasks: [
                 a_task_is_made_with_its_session_or_not_at_all,

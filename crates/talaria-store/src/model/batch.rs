@@ -63,6 +63,13 @@ pub enum Change {
     ToolDelivered(ToolCallKey),
     /// The turn with this ordinal is over: nothing is kept for its calls any more.
     ToolsClosed(i64),
+    /// A step read a skill. The same step again changes nothing.
+    SkillUse {
+        /// The folder of the skill.
+        folder: String,
+        /// The runtime's name for the step.
+        step: String,
+    },
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

@@ -14,8 +14,9 @@ use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
+use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
-use crate::sqlite::{audit, background, outbox, request, session, task, tool_call, transaction, turn};
+use crate::sqlite::{audit, background, outbox, request, session, skill, task, tool_call, transaction, turn};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -218,6 +219,9 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::ToolCall(key, step) => tool_call::step(conn, batch, key, step).await,
         Change::ToolDelivered(key) => tool_call::deliver(conn, session, at, key).await,
         Change::ToolsClosed(ordinal) => tool_call::close_turn(conn, session, at, ordinal).await,
+        Change::SkillUse { folder, step } => {
+            skill::insert_use(conn, NewSkillUse { folder, session: session.clone(), step, at }).await
+        }
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

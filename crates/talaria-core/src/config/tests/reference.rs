@@ -119,6 +119,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",
     ),
     ("tools.recall", "`true`", "Whether new conversations offer the model the tool `talaria_recall`"),
+    (
+        "tools.skill",
+        "`true`",
+        "Whether conversations have Talaria's skills: the tool `talaria_skill`, and the list that they start with",
+    ),
     ("tools.web", "`true`", "Whether new conversations offer the model the tool `talaria_web`"),
     (
         "web.allow",

@@ -86,6 +86,11 @@ pub(crate) async fn memories(path: &Path, text: &str) -> usize {
     rows(path, "select id from memory_revision where after = $1", text).await.len()
 }
 
+/// How many proposals there are about the skill with this name.
+pub(crate) async fn skill_proposals(path: &Path, name: &str) -> usize {
+    rows(path, "select id from skill_proposal where name = $1", name).await.len()
+}
+
 /// Takes the right to write, and keeps it.
 pub(crate) async fn lock(path: &Path) -> SqliteConnection {
     begin(path, "begin immediate").await
