@@ -14,6 +14,7 @@ mod request;
 mod review;
 mod session;
 mod shell;
+mod skills;
 mod task;
 
 pub use audit::{AuditEntry, AuditQuery};
@@ -34,6 +35,10 @@ pub use session::{
     SessionStarted, StoredMessage, TurnInfo, When,
 };
 pub use shell::{Shell, ShellNews, ShellStream};
+pub use skills::{
+    SkillArchived, SkillDone, SkillItem, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText,
+    SkillTextQuery, SkillWish,
+};
 pub use task::{
     Applied, Changes, Dirty, Discard, Discarded, NewTask, NoticeInfo, NoticeState, Notify, TaskDiff,
     TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,

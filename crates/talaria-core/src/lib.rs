@@ -12,7 +12,8 @@
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `toml_write` writes its values, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
-//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to it.
+//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to
+//! it, `skill` what tells a model how a kind of work is done.
 
 pub mod access;
 pub mod admission;
@@ -49,6 +50,7 @@ pub mod runtime;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod servers;
+pub mod skill;
 pub mod subject;
 pub mod toml_problem;
 pub mod toml_text;

@@ -2,7 +2,8 @@
 //! them comes through here.
 //!
 //! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `skills` are the
+//! user's files that models read and propose changes of, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -44,6 +45,7 @@ mod outbox;
 mod queries;
 mod run;
 mod seal;
+mod skills;
 mod tasks;
 mod tools;
 
@@ -63,6 +65,7 @@ use run::resolve::Resolver;
 use run::rulebook::Rulebook;
 use run::servers::Servers;
 pub use run::shell::ShellExecution;
+use skills::SkillDesk;
 pub use talaria_home::lock::{Holder, LockError, holder};
 pub(crate) use talaria_home::lock::{Lock, is_locked};
 use tasks::queue::Queue;
@@ -103,6 +106,8 @@ pub struct EngineOptions {
     pub max_tasks: usize,
     /// How its database is opened.
     pub store: OpenOptions,
+    /// The home directory of the user, where their skills are.
+    pub user_home: Option<PathBuf>,
 }
 
 struct Inner {
@@ -117,6 +122,8 @@ struct Inner {
     web: WebReader,
     queue: Queue,
     memory: MemoryDesk,
+    skills: SkillDesk,
+    user_home: Option<PathBuf>,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

@@ -152,6 +152,11 @@ impl TalariaHome {
         self.root.join("memories")
     }
 
+    /// Skills of Talaria's own folder, which imports fill.
+    pub fn skills_dir(&self) -> PathBuf {
+        self.root.join("skills")
+    }
+
     /// The persona: text that every conversation starts with, if the user wrote one.
     pub fn persona_file(&self) -> PathBuf {
         self.root.join("SOUL.md")

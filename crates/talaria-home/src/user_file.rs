@@ -85,6 +85,11 @@ impl LockedUserFile {
         self.content.as_ref().map(|content| content.text.as_str())
     }
 
+    /// Where the file is, all links followed.
+    pub fn real_path(&self) -> &Path {
+        &self.real
+    }
+
     /// The mode of the file; none if there is no such file.
     pub fn mode(&self) -> Option<u32> {
         self.content.as_ref().map(|content| content.mode)

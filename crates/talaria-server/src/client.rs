@@ -24,7 +24,8 @@ use talaria_core::api::{
     Compact, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
     MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
     NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
-    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, Stop,
+    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone,
+    SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
@@ -360,6 +361,33 @@ impl Client {
     /// Changes of the memory that wait for a person.
     pub async fn memory_pending(&self) -> Result<Vec<MemoryProposal>, ClientError> {
         self.get(&route::MEMORY_PENDING, None, &[]).await
+    }
+
+    /// The skills for a directory.
+    pub async fn skills(&self, query: &SkillQuery) -> Result<SkillList, ClientError> {
+        let asked: Vec<_> = query.cwd.iter().map(|cwd| ("cwd", cwd.clone())).collect();
+        self.get(&route::SKILLS, None, &asked).await
+    }
+
+    /// Decides a proposal about a skill, archives a skill or restores one.
+    pub async fn change_skills(&self, wish: &SkillWish) -> Result<SkillDone, ClientError> {
+        self.post(&route::CHANGE_SKILLS, None, wish).await
+    }
+
+    /// A file of a skill.
+    pub async fn skill(&self, query: &SkillTextQuery) -> Result<SkillText, ClientError> {
+        let mut asked = vec![("name", query.name.clone())];
+        asked.extend(query.cwd.clone().map(|cwd| ("cwd", cwd)));
+        asked.extend(query.file.clone().map(|file| ("file", file)));
+        self.get(&route::SKILL, None, &asked).await
+    }
+
+    /// Proposals about skills, newest first.
+    pub async fn skill_proposals(
+        &self,
+        query: &SkillProposalQuery,
+    ) -> Result<Vec<SkillProposal>, ClientError> {
+        self.get(&route::SKILL_PROPOSALS, None, &[("all", query.all.to_string())]).await
     }
 
     /// The audit log, newest first.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryQuery,
     MemoryWish, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell,
-    Stop, StopBackground, TaskQuery,
+    SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -23,7 +23,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 36] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 40] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -58,6 +58,10 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::CHANGE_MEMORY, post(change_memory)),
         (route::MEMORY_HISTORY, get(memory_history)),
         (route::MEMORY_PENDING, get(memory_pending)),
+        (route::SKILLS, get(skills)),
+        (route::CHANGE_SKILLS, post(change_skills)),
+        (route::SKILL, get(skill)),
+        (route::SKILL_PROPOSALS, get(skill_proposals)),
         (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
@@ -213,6 +217,22 @@ async fn memory_history(Of(engine): Of, Asked(mut query): Asked<MemoryHistoryQue
 
 async fn memory_pending(Of(engine): Of) -> Response {
     answer_from_task(async move { engine.memory_pending().await }).await
+}
+
+async fn skills(Of(engine): Of, Asked(query): Asked<SkillQuery>) -> Response {
+    apart(async move { engine.skills(query).await }).await
+}
+
+async fn change_skills(Of(engine): Of, Given(wish): Given<SkillWish>) -> Response {
+    apart(async move { engine.change_skills(wish).await }).await
+}
+
+async fn skill(Of(engine): Of, Asked(query): Asked<SkillTextQuery>) -> Response {
+    apart(async move { engine.skill(query).await }).await
+}
+
+async fn skill_proposals(Of(engine): Of, Asked(query): Asked<SkillProposalQuery>) -> Response {
+    apart(async move { engine.skill_proposals(query).await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {

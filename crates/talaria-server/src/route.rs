@@ -161,6 +161,10 @@ routes! {
     CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, takes a change back, or decides a proposal."
     MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
     MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists changes of the memory that wait for a person."
+    SKILLS "skills" Get "/v1/skills" [] "Lists the skills for a directory, and those that were archived."
+    CHANGE_SKILLS "change_skills" Post "/v1/skills" [Unknown Conflict] "Accepts or rejects a proposal about a skill, archives a skill, or restores one."
+    SKILL "skill" Get "/v1/skills/text" [Unknown] "Shows a file of a skill, and what was proposed about the skill."
+    SKILL_PROPOSALS "skill_proposals" Get "/v1/skills/proposals" [] "Lists changes of skills that models proposed, newest first."
     AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
     IMPORT "import" Post "/v1/import" [] "Takes over, page by page, what another program's database has, or takes it back."
 }

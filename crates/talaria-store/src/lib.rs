@@ -1,4 +1,5 @@
-//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory and the outbox.
+//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory, skills
+//! and the outbox.
 //!
 //! Map: callers hold a `Store` (`store`), whose methods are the whole interface; each calls the backend that the store was
 //! opened with. `model` has the rows, patches and filters as plain data. `sqlite` is the backend with one SQLite file: all
@@ -49,13 +50,17 @@ pub use model::session::{
     SessionRow,
 };
 pub use model::size::{RowCounts, StoreSize};
+pub use model::skill::{
+    NewSkillUse, SkillArchiveRow, SkillDecision, SkillDecisionResult, SkillOrigin, SkillProposalRow,
+    SkillProposeResult, SkillSourceRow, SkillUsageRow,
+};
 pub use model::task::{LastTurn, NewTaskRow, TaskFilter, TaskLineRow, TaskPage, TaskRow};
 pub use model::tool_call::{NewToolCall, ToolCallKey, ToolCallRow, ToolCallStep};
 pub use model::trim::{TrimPolicy, TrimResult};
 pub use model::turn::{NewTurnRow, TurnPatch, TurnRow};
 pub use model::words::{
     AuditOutcome, HostState, MemoryAuthor, MemoryProposalState, OutboxState, RequestState, SessionKind,
-    SessionState,
+    SessionState, SkillAuthor, SkillProposalState,
 };
 pub use open_error::StoreOpenError;
 pub use store::Store;

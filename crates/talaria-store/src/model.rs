@@ -22,6 +22,7 @@ pub(crate) mod review;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod size;
+pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod tool_call;
 pub(crate) mod trim;

@@ -36,6 +36,8 @@ mod schema;
 mod search;
 mod session;
 mod session_list;
+mod skill;
+mod skill_proposal;
 mod task;
 mod task_list;
 mod tool_call;

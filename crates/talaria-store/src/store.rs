@@ -25,14 +25,19 @@ use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
 use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
 use crate::model::request::{AnswerResult, NewAnswer, RequestFilter, RequestRow, UnusedAnswer};
+use crate::model::review::ReviewRow;
 use crate::model::search::{MessageMatch, SearchFilter};
 use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
 use crate::model::size::{RowCounts, StoreSize};
+use crate::model::skill::{
+    NewSkillUse, SkillArchiveRow, SkillDecision, SkillDecisionResult, SkillProposalRow, SkillProposeResult,
+    SkillSourceRow, SkillUsageRow,
+};
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
-use crate::model::review::ReviewRow;
 use crate::model::tool_call::{ToolCallKey, ToolCallRow};
 use crate::model::trim::{TrimPolicy, TrimResult};
 use crate::model::turn::TurnRow;
+use crate::model::words::SkillProposalState;
 use crate::open_error::StoreOpenError;
 use crate::sqlite::SqliteStore;
 
@@ -560,6 +565,67 @@ impl Store {
     /// Returns what a conversation was sent of the memory, oldest first. They are removed with their session.
     pub async fn memory_snapshots(&self, session: &SessionId) -> Result<Vec<MemorySnapshotRow>, StoreError> {
         dispatch!(self.memory_snapshots(session))
+    }
+}
+
+/// Skills: proposals, origins, uses and archives. The files are the user's.
+impl Store {
+    /// Stores a change that waits for a person, unless the same change of the same file waits already or `most` changes do.
+    pub async fn propose_skill(
+        &self,
+        proposal: SkillProposalRow,
+        most: i64,
+    ) -> Result<SkillProposeResult, StoreError> {
+        dispatch!(self.propose_skill(proposal, most))
+    }
+
+    /// Returns one proposal.
+    pub async fn skill_proposal(&self, id: &str) -> Result<Option<SkillProposalRow>, StoreError> {
+        dispatch!(self.skill_proposal(id))
+    }
+
+    /// Returns up to `limit` proposals, newest first; without a state all.
+    pub async fn skill_proposals(
+        &self,
+        state: Option<SkillProposalState>,
+        limit: u32,
+    ) -> Result<Vec<SkillProposalRow>, StoreError> {
+        dispatch!(self.skill_proposals(state, limit))
+    }
+
+    /// Decides a proposal that waits; a skill that it made gets its origin in the same write.
+    pub async fn decide_skill(&self, decision: SkillDecision) -> Result<SkillDecisionResult, StoreError> {
+        dispatch!(self.decide_skill(decision))
+    }
+
+    /// Returns where the skills that Talaria wrote came from.
+    pub async fn skill_sources(&self) -> Result<Vec<SkillSourceRow>, StoreError> {
+        dispatch!(self.skill_sources())
+    }
+
+    /// Records that a step read a skill. The same step again changes nothing.
+    pub async fn add_skill_use(&self, new: NewSkillUse) -> Result<(), StoreError> {
+        dispatch!(self.add_skill_use(new))
+    }
+
+    /// Returns how often each skill was read.
+    pub async fn skill_usage(&self) -> Result<Vec<SkillUsageRow>, StoreError> {
+        dispatch!(self.skill_usage())
+    }
+
+    /// Records that a skill is moved out of the way. Written before it is moved.
+    pub async fn add_skill_archive(&self, archive: SkillArchiveRow) -> Result<(), StoreError> {
+        dispatch!(self.add_skill_archive(archive))
+    }
+
+    /// Returns every skill that was moved out of the way, also those that were restored, oldest first.
+    pub async fn skill_archives(&self) -> Result<Vec<SkillArchiveRow>, StoreError> {
+        dispatch!(self.skill_archives())
+    }
+
+    /// Records that an archived skill was moved back.
+    pub async fn restore_skill(&self, id: &str, at: i64) -> Result<(), StoreError> {
+        dispatch!(self.restore_skill(id, at))
     }
 }
 

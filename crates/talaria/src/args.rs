@@ -19,6 +19,7 @@ mod ps;
 mod requests;
 mod sessions;
 mod shell_help;
+mod skills;
 mod start_task;
 mod tasks;
 
@@ -36,6 +37,7 @@ pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
 pub(crate) use shell_help::{CompletedShell, Completions, Man};
+pub(crate) use skills::{Skills, SkillsAction};
 pub(crate) use start_task::StartTask;
 pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
 
@@ -81,6 +83,8 @@ pub(crate) enum Command {
     Sessions(Sessions),
     /// List, change and undo what is remembered across conversations
     Memory(Memory),
+    /// List and show skills; decide what models propose about them
+    Skills(Skills),
     /// Import data of another program
     Import(Import),
     /// Write Talaria's MCP servers into Codex's own configuration, or remove them

@@ -49,6 +49,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod shell_help;
+mod skills;
 mod status;
 mod stop;
 mod stops;
@@ -85,6 +86,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Ps(options) => ps::run(&options).await,
             Command::Sessions(options) => sessions::run(&options).await,
             Command::Memory(options) => memory::run(&options).await,
+            Command::Skills(options) => skills::run(&options).await,
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,

@@ -91,6 +91,7 @@ fn engine_options(config: &Config, build: Build) -> EngineOptions {
         },
         max_tasks: count(config.bridge.max_tasks, usual_tasks()),
         store: OpenOptions::default(),
+        user_home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(Into::into),
     }
 }
 

@@ -29,6 +29,7 @@ mod start;
 mod words;
 
 use attend::View;
+pub(crate) use patch::show as show_diff;
 pub(crate) use start::{start, started, turn};
 pub(crate) use words::sent;
 

@@ -110,7 +110,8 @@ impl SideQuestion {
         let id = thread.started.thread.clone();
         let host = Arc::clone(&self.host);
         let past = Past { total: self.total, ..Past::default() };
-        let mut copy = CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, past);
+        let mut copy =
+            CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, past);
         // Unbounded in type, bounded by use: an interrupt when it is stopped, and one for each request.
         let (sender, mut commands) = mpsc::unbounded_channel();
         let mut listener = SideListener { commands: sender.clone() };

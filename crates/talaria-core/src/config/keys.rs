@@ -6,7 +6,9 @@
 use toml_edit::Item;
 
 use super::article;
-use super::{Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web};
+use super::{
+    Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web,
+};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
@@ -156,6 +158,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("memory.tasks", Meaning::Read(|item, config| set(&mut config.memory.tasks, flag(item)))),
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
+    ("tools.skill", Meaning::Read(|item, config| set(&mut config.tools.skill, flag(item)))),
     ("tools.web", Meaning::Read(|item, config| set(&mut config.tools.web, flag(item)))),
     (
         "learning.memory",

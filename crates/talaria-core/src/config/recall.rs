@@ -19,6 +19,8 @@ pub struct ToolsConfig {
     pub recall: Option<bool>,
     /// Whether conversations have the memory: the tool, and what they start with. Unset: yes.
     pub memory: Option<bool>,
+    /// Whether conversations have the skills of Talaria: the tool, and what they start with. Unset: yes.
+    pub skill: Option<bool>,
     /// Whether a model may read web pages at all. Unset: yes.
     pub web: Option<bool>,
 }

@@ -89,7 +89,10 @@ impl ReviewProgress {
 fn is_call(body: &ItemBody) -> bool {
     matches!(
         body,
-        ItemBody::Command { .. } | ItemBody::Patch { .. } | ItemBody::Tool { .. } | ItemBody::ClientTool { .. }
+        ItemBody::Command { .. }
+            | ItemBody::Patch { .. }
+            | ItemBody::Tool { .. }
+            | ItemBody::ClientTool { .. }
     )
 }
 
@@ -168,8 +171,7 @@ mod tests {
 
     #[test]
     fn a_turn_of_talaria_is_no_turn_of_a_person() {
-        let ours =
-            ReviewProgress::new(ReviewCount::default(), ReviewIntervals { turns: 1, calls: 9 }, false);
+        let ours = ReviewProgress::new(ReviewCount::default(), ReviewIntervals { turns: 1, calls: 9 }, false);
         let end = ours.end(&ended(Outcome::Completed, Some("done")));
         assert_eq!(end, ReviewTurnEnd { count: ReviewCount::default(), is_due: false });
     }

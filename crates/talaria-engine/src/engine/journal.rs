@@ -13,7 +13,7 @@ use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{ItemBody, Status};
 use talaria_core::learning::progress::{ReviewProgress, ReviewTurnEnd};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::tool::{ToolInvocation, contract};
@@ -359,8 +359,12 @@ impl Watcher for Journal {
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
             Event::ItemCompleted { item } => {
                 self.points.push("item");
-                if matches!(item.body, ItemBody::ClientTool { .. }) {
-                    self.delivered(&item.id);
+                match &item.body {
+                    ItemBody::ClientTool { .. } => self.delivered(&item.id),
+                    ItemBody::Command { command, cwd, status: Status::Completed, .. } => {
+                        self.changes.extend(rows::skill_uses(&item.id, command, cwd));
+                    }
+                    _ => {}
                 }
             }
             Event::Outcome(report) => {

@@ -8,6 +8,7 @@
 pub(crate) mod ledger;
 mod memory;
 mod recall;
+mod skill;
 mod web;
 
 use std::sync::Arc;
@@ -33,16 +34,18 @@ const REFUSAL: Duration = Duration::from_secs(1);
 enum EngineTool {
     Recall,
     Memory,
+    Skill,
     Web,
 }
 
 impl EngineTool {
-    const ALL: [Self; 3] = [Self::Recall, Self::Memory, Self::Web];
+    const ALL: [Self; 4] = [Self::Recall, Self::Memory, Self::Skill, Self::Web];
 
     fn spec(self) -> ToolSpec {
         match self {
             Self::Recall => recall::spec(),
             Self::Memory => memory::spec(),
+            Self::Skill => skill::spec(),
             Self::Web => web::spec(),
         }
     }
@@ -51,6 +54,7 @@ impl EngineTool {
         match self {
             Self::Recall => config.tools.recall.unwrap_or(true),
             Self::Memory => config.tools.memory.unwrap_or(true),
+            Self::Skill => config.tools.skill.unwrap_or(true),
             Self::Web => config.tools.web.unwrap_or(true),
         }
     }
@@ -60,6 +64,7 @@ impl EngineTool {
         match self {
             Self::Recall | Self::Web => ToolEffect::Reads,
             Self::Memory => memory::effect(arguments),
+            Self::Skill => skill::effect(arguments),
         }
     }
 
@@ -68,6 +73,7 @@ impl EngineTool {
         match self {
             Self::Recall | Self::Web => "It only reads: call it again.",
             Self::Memory => "Read the memory (op read) before you save this again.",
+            Self::Skill => "Propose it again: the same change is kept once.",
         }
     }
 
@@ -126,6 +132,7 @@ impl Inner {
         match tool {
             EngineTool::Recall => self.recall(session, &call.arguments, config.recall.scope).await,
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
+            EngineTool::Skill => self.use_skills(session, &call).await,
             EngineTool::Web => self.read_web(session, &call, &config.web).await,
         }
     }

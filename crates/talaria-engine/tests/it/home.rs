@@ -115,7 +115,9 @@ impl Home {
     pub(crate) async fn open_with(&mut self, idle: Option<Duration>) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let (runtime, home) = (runtime.unwrap(), self.talaria());
-        let options = EngineOptions { max_tasks: self.max_tasks, limits: self.limits, ..options(idle) };
+        let user_home = Some(self.codex_home.root().join("user"));
+        let (max_tasks, limits) = (self.max_tasks, self.limits);
+        let options = EngineOptions { max_tasks, limits, user_home, ..options(idle) };
         let opening = runtime.spawn(async move {
             loop {
                 match Engine::open(home.clone(), options.clone()).await {
@@ -249,7 +251,15 @@ impl Home {
 
 pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
     let (limits, store) = (PoolLimits::default(), OpenOptions::default());
-    EngineOptions { version: "1.2.3".to_owned(), build: 1, idle, limits, max_tasks: 64, store }
+    EngineOptions {
+        version: "1.2.3".to_owned(),
+        build: 1,
+        idle,
+        limits,
+        max_tasks: 64,
+        store,
+        user_home: None,
+    }
 }
 
 impl Drop for Home {

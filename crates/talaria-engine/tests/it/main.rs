@@ -43,6 +43,7 @@ mod revival;
 mod schema;
 mod servers;
 mod shell;
+mod skills;
 mod stage;
 mod steering;
 mod tasks;

@@ -24,7 +24,8 @@ use talaria_codex_proto::wire::call::{
     ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, EffectiveConfig,
     InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy,
     TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadFork,
-    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
+    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart,
+    UserConfigRead,
 };
 use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;

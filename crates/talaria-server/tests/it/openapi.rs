@@ -14,8 +14,10 @@ use talaria_core::api::{
     Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
     MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
     NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
-    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews,
+    SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery,
+    SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery,
+    TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -118,6 +120,12 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
             ..schemas.gives::<Vec<MemoryRevision>>()
         },
         "memory_pending" => schemas.gives::<Vec<MemoryProposal>>(),
+        "skills" => Shape { query: fields_of::<SkillQuery>(schemas), ..schemas.gives::<SkillList>() },
+        "change_skills" => schemas.takes::<SkillWish, SkillDone>(),
+        "skill" => Shape { query: fields_of::<SkillTextQuery>(schemas), ..schemas.gives::<SkillText>() },
+        "skill_proposals" => {
+            Shape { query: fields_of::<SkillProposalQuery>(schemas), ..schemas.gives::<Vec<SkillProposal>>() }
+        }
         "audit" => Shape { query: fields_of::<AuditQuery>(schemas), ..schemas.gives::<Vec<AuditEntry>>() },
         "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),

@@ -3,7 +3,8 @@
 use serde_json::json;
 use talaria_core::api::{
     AnswerRequest, Compact, Interrupt, Kind, LookAt, MemoryHistoryQuery, MemoryItem, MemoryQuery, MemoryWish,
-    Problem, ProblemCode, Prune, RequestState, SessionQuery, Stop, Stopped, TaskQuery,
+    Problem, ProblemCode, Prune, RequestState, SessionQuery, SkillProposalQuery, SkillQuery, SkillTextQuery,
+    SkillWish, Stop, Stopped, TaskQuery,
 };
 use talaria_core::event::Event;
 use talaria_core::next_step::NextStep;
@@ -245,4 +246,36 @@ async fn the_memory_is_changed_listed_and_taken_back_by_a_person_alone() {
     assert_eq!(code(model.change_memory(&add("user")).await), ProblemCode::Forbidden);
     assert_eq!(code(model.memory_history(&MemoryHistoryQuery::default()).await), ProblemCode::Forbidden);
     assert_eq!(code(model.memory_pending().await), ProblemCode::Forbidden);
+}
+
+#[tokio::test]
+async fn skills_are_listed_shown_archived_and_restored_by_a_person_alone() {
+    let scene = Scene::start().await;
+    let client = scene.client().await;
+    scene.add_skill("haiku");
+    let query = SkillQuery { cwd: Some("/".to_owned()) };
+    let list = client.skills(&query).await.unwrap();
+    let [skill] = &list.skills[..] else { panic!("{list:?}") };
+    assert_eq!(
+        (skill.name.as_str(), skill.place.as_str(), skill.author.as_str()),
+        ("haiku", "user", "other")
+    );
+    let text = SkillTextQuery { name: "haiku".to_owned(), cwd: None, file: None };
+    assert!(client.skill(&text).await.unwrap().text.contains("About haiku"));
+    let outside = SkillTextQuery { file: Some("references/../../x".to_owned()), ..text.clone() };
+    assert_eq!(code(client.skill(&outside).await), ProblemCode::BadRequest);
+    let archive = SkillWish::Archive { name: "haiku".to_owned(), cwd: "/".to_owned() };
+    let archived = client.change_skills(&archive).await.unwrap().archived.unwrap();
+    assert_eq!(code(client.change_skills(&archive).await), ProblemCode::Unknown);
+    let list = client.skills(&query).await.unwrap();
+    assert_eq!((list.skills.len(), list.archived.len()), (0, 1));
+    client.change_skills(&SkillWish::Restore { archived }).await.unwrap();
+    assert_eq!(client.skills(&query).await.unwrap().skills.len(), 1);
+    assert_eq!(client.skill_proposals(&SkillProposalQuery { all: true }).await.unwrap(), []);
+
+    let model = client.on_behalf_of("model:m".parse().unwrap());
+    assert_eq!(code(model.skills(&query).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.skill(&text).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.change_skills(&archive).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.skill_proposals(&SkillProposalQuery::default()).await), ProblemCode::Forbidden);
 }

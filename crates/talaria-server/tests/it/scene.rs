@@ -68,6 +68,17 @@ impl Scene {
         Self::of(home, engine, &server)
     }
 
+    /// Puts a skill into the home directory of the user.
+    pub(crate) fn add_skill(&self, name: &str) {
+        let folder = self.home.path().join("user/.agents/skills").join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(
+            folder.join("SKILL.md"),
+            format!("---\nname: {name}\ndescription: About {name}\n---\n"),
+        )
+        .unwrap();
+    }
+
     /// Serves an engine that was opened already.
     pub(crate) fn serving(home: TempDir, engine: Engine) -> Self {
         Self::of(home, engine, &codex(Talk::default(), &[]))
@@ -259,11 +270,10 @@ pub(crate) async fn open(home: &Path) -> Engine {
 pub(crate) async fn try_open(home: &Path, version: &str, build: i64) -> Result<Engine, OpenError> {
     let home = TalariaHome::resolve(Some(home.into()), None).unwrap();
     let (limits, store) = (PoolLimits::default(), OpenOptions::default());
-    Engine::open(
-        home,
-        EngineOptions { version: version.to_owned(), build, idle: None, limits, max_tasks: 4, store },
-    )
-    .await
+    let version = version.to_owned();
+    let user_home = Some(home.root().join("user"));
+    let options = EngineOptions { version, build, idle: None, limits, max_tasks: 4, store, user_home };
+    Engine::open(home, options).await
 }
 
 async fn rest(mut stream: UnixStream) -> String {

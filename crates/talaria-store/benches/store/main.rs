@@ -2,7 +2,7 @@
 //!
 //! Writing is compared with raw SQLite on the same disk in the same run (`bench/sqlite-baseline`, a program of its own).
 //! Reading is timed in a database of 10,000 sessions and 1,000,000 events, the list of tasks in one of 10,000 tasks.
-//! Of the parts `writing`, `reading` and `tasks` those are measured that are named behind `--`, or all.
+//! Of the parts `writing`, `reading`, `snapshot` and `tasks` those are measured that are named behind `--`, or all.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,6 +13,7 @@
 
 mod baseline;
 mod reading;
+mod snapshot;
 mod tasks;
 mod writing;
 
@@ -31,6 +32,10 @@ fn main() {
     if is_wanted("reading") {
         row("\n10,000 sessions, 1,000,000 events, warm", "measured", "aim");
         runtime.block_on(reading::measure(&place));
+    }
+    if is_wanted("snapshot") {
+        row("\n500 entries of the memory, 200 skills, warm", "measured", "aim");
+        runtime.block_on(snapshot::measure(&place));
     }
     if is_wanted("tasks") {
         row("\n10,000 tasks with answers of 4 KB, warm", "measured", "aim");

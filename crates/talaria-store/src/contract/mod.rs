@@ -19,6 +19,7 @@ pub mod reviews;
 pub mod scene;
 pub mod search;
 pub mod sessions;
+pub mod skills;
 pub mod tasks;
 pub mod tool_calls;
 pub mod turns;
@@ -137,6 +138,12 @@ macro_rules! contract_tests {
                 what_a_former_engine_left_running_is_due_again,
                 what_a_review_changed_is_found_by_its_name,
                 reviews_go_with_their_session,
+            ],
+            skills: [
+                the_same_change_waits_once_and_their_number_is_bounded,
+                a_proposal_about_a_skill_is_decided_once,
+                a_use_of_a_skill_counts_once_and_stays,
+                an_archived_skill_is_known_by_where_it_was,
             ],
             tasks: [
                 a_task_is_made_with_its_session_or_not_at_all,

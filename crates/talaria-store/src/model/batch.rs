@@ -74,6 +74,13 @@ pub enum Change {
     },
     /// A review begins, has an answer, or ends. One that cannot is a conflict.
     Review(i64, ReviewStep),
+    /// A step read a skill. The same step again changes nothing.
+    SkillUse {
+        /// The folder of the skill.
+        folder: String,
+        /// The runtime's name for the step.
+        step: String,
+    },
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

@@ -186,6 +186,28 @@ words! {
     }
 }
 
+words! {
+    /// Who proposed a change of a skill.
+    SkillAuthor ("author of a skill") {
+        /// A model, by the tool.
+        Model = "model",
+        /// The review of finished turns.
+        Review = "review",
+    }
+}
+
+words! {
+    /// How far a proposed change of a skill is.
+    SkillProposalState ("state of a proposal about a skill") {
+        /// Waits for a person.
+        Pending = "pending",
+        /// A person accepted it; it was made.
+        Accepted = "accepted",
+        /// A person rejected it.
+        Rejected = "rejected",
+    }
+}
+
 impl Word for Stage {
     const NAME: &'static str = "stage of a turn";
 

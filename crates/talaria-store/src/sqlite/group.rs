@@ -14,8 +14,11 @@ use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
+use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
-use crate::sqlite::{audit, background, outbox, request, review, session, task, tool_call, transaction, turn};
+use crate::sqlite::{
+    audit, background, outbox, request, review, session, skill, task, tool_call, transaction, turn,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -221,6 +224,9 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::ReviewCount(count) => review::count(conn, session, count).await,
         Change::ReviewDue { last_turn } => review::put(conn, session, at, last_turn).await,
         Change::Review(id, step) => review::step(conn, batch, id, step).await,
+        Change::SkillUse { folder, step } => {
+            skill::insert_use(conn, NewSkillUse { folder, session: session.clone(), step, at }).await
+        }
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

@@ -45,6 +45,8 @@ pub enum SlashCommand {
     Task(String),
     /// List background commands, show what one printed, or stop one: the words as they were typed.
     Ps(Vec<String>),
+    /// List or show skills, or decide a proposal about one: the words as they were typed.
+    Skills(Vec<String>),
     /// List what waits for a person.
     Requests,
     /// Say yes to a request.
@@ -235,6 +237,7 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
         SlashCommand::Tasks => "tasks",
         SlashCommand::Task(_) => "task",
         SlashCommand::Ps(_) => "ps",
+        SlashCommand::Skills(_) => "skills",
         SlashCommand::Requests => "requests",
         SlashCommand::Approve { .. } => "approve",
         SlashCommand::Deny { .. } => "deny",

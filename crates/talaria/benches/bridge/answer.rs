@@ -23,6 +23,7 @@ pub(crate) async fn measure() {
         limits: PoolLimits { max_hosts: 1, threads_per_host: 2 * RUNS, ..PoolLimits::default() },
         max_tasks: 2 * RUNS,
         store: OpenOptions::default(),
+        user_home: None,
     };
     let engine = Engine::open(home, options).await.unwrap();
     let mut arrivals = scene.arrivals();

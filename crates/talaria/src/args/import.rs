@@ -16,7 +16,7 @@ Examples:
 
 const HERMES_EXAMPLES: &str = "\
 Hermes is not changed, and nothing of yours is overwritten. Imported are the settings that
-Talaria knows, memories and skills (unchanged; this version does not use them), and
+Talaria knows, memories and skills (unchanged), and
 conversations, which can be read and searched, but not continued. Secrets in its settings
 are named, not copied. Running it again imports only what is new.
 

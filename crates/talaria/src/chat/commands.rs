@@ -26,6 +26,7 @@ mod answer;
 mod choice;
 mod ps;
 mod resume;
+mod skills;
 mod standing;
 mod task;
 mod theme;
@@ -75,6 +76,7 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
                 .await?
         }
         SlashCommand::Ps(words) => ps::run(&words, place).await?,
+        SlashCommand::Skills(words) => skills::run(&words, place).await?,
         SlashCommand::Requests => answer::list(place).await?,
         SlashCommand::Approve { request, decision } => return answer::show(request, decision, place).await,
         SlashCommand::Deny { request, reason } => return answer::deny(request, reason, place).await,

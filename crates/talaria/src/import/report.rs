@@ -271,8 +271,8 @@ impl Report {
 
     fn next(&self, page: &mut Page) {
         page.head("next");
-        if !(self.memories.copied.is_empty() && self.skills.copied.is_empty()) {
-            page.item("memories and skills are kept, but this version does not use them yet");
+        if !self.skills.copied.is_empty() {
+            page.item("see the skills: talaria skills list");
         }
         if self.dry_run {
             return page.item(&format!("import it: talaria import hermes{}", self.named));

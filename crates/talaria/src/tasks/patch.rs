@@ -5,7 +5,7 @@ use talaria_core::api::Applied;
 use talaria_render::{Color, Look, Paint, Style, StyledText, plain, plain_line};
 
 /// Shows a diff: as it came where a program reads it, harmless and coloured at a terminal.
-pub(super) fn show(diff: &str, look: Look) -> StyledText {
+pub(crate) fn show(diff: &str, look: Look) -> StyledText {
     if !look.live {
         return diff.into();
     }

@@ -44,6 +44,8 @@ fn attempts(scene: &Scene, request: &str) -> Vec<String> {
         "audit".to_owned(),
         "memory list".to_owned(),
         "memory add 'planted'".to_owned(),
+        "skills list".to_owned(),
+        "skills accept skp-0".to_owned(),
     ]
     .iter()
     .map(|arguments| talaria(scene, arguments))
@@ -98,6 +100,8 @@ async fn a_sandboxed_process_is_refused_everything_whatever_it_claims(codex: Cod
         "audit",
         "memory",
         "change_memory",
+        "skills",
+        "change_skills",
     ] {
         assert!(refused.iter().any(|row| row["action"] == action), "{action}: {refused:?}");
     }

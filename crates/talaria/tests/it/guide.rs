@@ -34,6 +34,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria exec --attach", "needs a running turn"),
     ("talaria task steer", "needs a running turn"),
     ("talaria task interrupt", "needs a running turn"),
+    ("talaria skills diff", "needs a proposal of a model; its own tests make one"),
+    ("talaria skills accept", "the same"),
+    ("talaria skills reject", "the same"),
     ("talaria import", "its own tests run it on databases of other programs"),
 ];
 
@@ -193,6 +196,7 @@ each_page!(
     the_commands_about_tasks_run: "docs/guide/tasks.md",
     the_commands_about_approvals_run: "docs/guide/approvals-and-rules.md",
     the_commands_about_the_memory_run: "docs/guide/memory.md",
+    the_commands_about_skills_run: "docs/guide/skills.md",
     the_commands_about_mcp_run: "docs/guide/mcp.md",
     the_commands_about_notifications_run: "docs/guide/notifications.md",
     the_commands_about_configuration_run: "docs/guide/configuration.md",

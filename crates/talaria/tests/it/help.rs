@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 50] = [
+    let texts: [(&[&str], ExpectFile); 53] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -35,6 +35,9 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["memory", "--help"], expect_file!["help/memory.txt"]),
         (&["memory", "list", "--help"], expect_file!["help/memory-list.txt"]),
         (&["memory", "add", "--help"], expect_file!["help/memory-add.txt"]),
+        (&["skills", "--help"], expect_file!["help/skills.txt"]),
+        (&["skills", "list", "--help"], expect_file!["help/skills-list.txt"]),
+        (&["skills", "accept", "--help"], expect_file!["help/skills-accept.txt"]),
         (&["migrate", "--help"], expect_file!["help/migrate.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),

@@ -95,7 +95,7 @@ async fn everything_comes_is_read_and_goes_again() {
         "${GITHUB_TOKEN}",
         "${DB_PASSWORD}",
         "memories",
-        "this version does not use them yet",
+        "see the skills: talaria skills list",
         "4 new; 16 new messages",
         "OPENAI_API_KEY",
         "auth.json: openai-codex",

@@ -40,6 +40,7 @@ mod service;
 mod sessions;
 mod setup;
 mod shell_help;
+mod skills;
 mod stops;
 mod survival;
 mod task_input;

@@ -120,17 +120,18 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("learning.turns", "`10`", "After how many of your turns a conversation is reviewed"),
     ("learning.calls", "`10`", "After how many calls of tools a conversation is reviewed"),
-    (
-        "auxiliary.background_review",
-        "the model of the conversation",
-        "The model that reviews conversations",
-    ),
+    ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
     (
         "tools.memory",
         "`true`",
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",
     ),
     ("tools.recall", "`true`", "Whether new conversations offer the model the tool `talaria_recall`"),
+    (
+        "tools.skill",
+        "`true`",
+        "Whether conversations have Talaria's skills: the tool `talaria_skill`, and the list that they start with",
+    ),
     ("tools.web", "`true`", "Whether new conversations offer the model the tool `talaria_web`"),
     (
         "web.allow",

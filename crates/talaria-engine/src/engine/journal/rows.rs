@@ -2,11 +2,13 @@
 //! both are written in one transaction. Pure.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use talaria_core::event::{Event, Stage};
-use talaria_core::ids::SessionId;
+use talaria_core::ids::{ItemId, SessionId};
 use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision};
+use talaria_core::skill::usage::folders_read;
 use talaria_core::transcript::{Message, Role};
 use talaria_store::{Change, NewMessage, RequestPatch, RequestState, SessionPatch, SessionState, TurnPatch};
 
@@ -46,6 +48,16 @@ pub(crate) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
         ],
         _ => Vec::new(),
     }
+}
+
+/// The skills that a command read: Codex lists them, and its model opens them with a command.
+pub(crate) fn skill_uses(item: &ItemId, command: &str, cwd: &str) -> Vec<Change> {
+    let folders = folders_read(command).into_iter();
+    let used = |folder: &str| Change::SkillUse {
+        folder: Path::new(cwd).join(folder).to_string_lossy().into_owned(),
+        step: item.to_string(),
+    };
+    folders.map(used).collect()
 }
 
 fn settled(report: &Report) -> TurnPatch {

@@ -38,6 +38,7 @@ use crate::engine::run::rulebook::Rulebook;
 use crate::engine::run::servers::Servers;
 use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
+use crate::engine::skills::SkillDesk;
 use crate::engine::tasks::queue::{Place, Queue, Room};
 use crate::engine::tools::WebReader;
 use crate::engine::tools::ledger::CallLedger;
@@ -149,6 +150,8 @@ impl Engine {
             servers: Servers::default(),
             calls: CallLedger::default(),
             memory: MemoryDesk::default(),
+            skills: SkillDesk::default(),
+            user_home: options.user_home,
             web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),

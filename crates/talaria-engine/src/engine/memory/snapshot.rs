@@ -1,4 +1,4 @@
-//! What a conversation is opened with: the persona and the memory, as text for the runtime, and the record of it.
+//! What a conversation is opened with: the persona, the memory and the skills that its runtime does not list, as text for the runtime, and the record of it.
 //!
 //! The text is made anew at every opening: Codex keeps the first one until a compaction, then uses the newest. Something that
 //! cannot be read is left out and said; it never keeps a conversation from being opened.
@@ -27,6 +27,18 @@ pub(crate) struct OpeningMemory {
 }
 
 impl OpeningMemory {
+    /// Adds a further part to the text.
+    fn add(&mut self, part: Option<String>) {
+        let Some(part) = part else { return };
+        match &mut self.snapshot {
+            Some(snapshot) => {
+                snapshot.text.push('\n');
+                snapshot.text.push_str(&part);
+            }
+            None => self.snapshot = Some(MemorySnapshot { text: part, shown: Vec::new(), left_out: 0 }),
+        }
+    }
+
     /// Adds the text to what the runtime is told besides.
     pub(crate) fn append_to(&self, instructions: &mut Option<String>) {
         let Some(snapshot) = &self.snapshot else { return };
@@ -54,6 +66,10 @@ impl Inner {
         };
         let budget = snapshot_chars(&config);
         opening.snapshot = MemorySnapshot::render(persona.as_deref(), &entries, budget);
+        let (skills, notes) = self.opening_skills().await;
+        let notes = notes.into_iter().filter_map(|note| self.memory.report(&note.clone(), note));
+        opening.warnings.extend(notes);
+        opening.add(skills);
         match opening.snapshot.as_ref().map_or(0, |snapshot| snapshot.left_out) {
             0 => self.memory.settle("budget"),
             left_out => {

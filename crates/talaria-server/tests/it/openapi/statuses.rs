@@ -105,6 +105,7 @@ impl Stage {
             "start_task" => json!(self.scene.new_task("x")),
             "offers" => json!({ "cwd": "/", "caller": caller }),
             "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
+            "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
             "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
             "import" => {
                 json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })
@@ -183,8 +184,15 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     }
 
     // What is only read.
+    stage.scene.add_skill("haiku");
+    stage.expect(404, Call { query: "?name=none".to_owned(), ..Call::of(route::SKILL, "") }).await;
     for route in route::ALL.iter().filter(|route| route.verb == Verb::Get && **route != route::DIFF) {
-        stage.expect(200, Call { query: "?words=ask".to_owned(), ..Call::of(*route, &id_of(route)) }).await;
+        stage
+            .expect(
+                200,
+                Call { query: "?words=ask&name=haiku".to_owned(), ..Call::of(*route, &id_of(route)) },
+            )
+            .await;
     }
 
     // What does not go with the state that it is in.
@@ -258,9 +266,23 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     ] {
         stage.expect(status, Call::of(route::CHANGE_MEMORY, "").with(&wish)).await;
     }
-    for route in [route::OFFERS, route::PRUNE, route::NOTIFY, route::IMPORT, route::CHANGE_MEMORY] {
+    for route in [
+        route::OFFERS,
+        route::PRUNE,
+        route::NOTIFY,
+        route::IMPORT,
+        route::CHANGE_MEMORY,
+        route::CHANGE_SKILLS,
+    ] {
         let call = stage.valid(route, "");
         stage.expect(200, call).await;
+    }
+    stage.scene.add_skill("haiku");
+    for (wish, status) in [
+        (json!({ "op": "accept", "proposal": "skp-none" }), 404),
+        (json!({ "op": "restore", "archived": "haiku" }), 409),
+    ] {
+        stage.expect(status, Call::of(route::CHANGE_SKILLS, "").with(&wish)).await;
     }
     running(&client, &third.id, compacted).await;
 

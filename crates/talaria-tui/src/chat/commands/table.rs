@@ -28,6 +28,16 @@ const WITHOUT_TASK: &[&str] = &["list", "start", "notify"];
 
 const PS_ACTIONS: CompletionSource = CompletionSource::Words(&[("stop", "stop a background command")]);
 
+const SKILL_ACTIONS: CompletionSource = CompletionSource::Words(&[
+    ("show", "show a skill"),
+    ("proposals", "what models propose"),
+    ("diff", "what a proposal would change"),
+    ("accept", "make the change"),
+    ("reject", "drop the proposal"),
+    ("archive", "move a skill out of the way"),
+    ("restore", "move an archived skill back"),
+]);
+
 const RUNTIMES: CompletionSource = CompletionSource::Words(&[
     ("auto", "Talaria's own choice"),
     ("codex_app_server", "always Codex"),
@@ -158,6 +168,16 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Nothing,
         arguments: &[&[PS_ACTIONS]],
         shape: Shape::Words(SlashCommand::Ps),
+    },
+    Definition {
+        name: "skills",
+        aliases: &[],
+        usage: "[ACTION NAME]",
+        help: "list skills, decide what models propose",
+        example: "/skills diff skp-1a2b3c4d",
+        needs: Needs::Nothing,
+        arguments: &[&[SKILL_ACTIONS]],
+        shape: Shape::Words(SlashCommand::Skills),
     },
     Definition {
         name: "requests",

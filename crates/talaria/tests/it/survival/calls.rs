@@ -54,21 +54,39 @@ struct Called {
     arguments: &'static str,
     result: &'static str,
     only_reads: bool,
+    /// How often it took effect, for a call that does more than read.
+    effects: Option<CountEffects>,
 }
 
+/// Counts in the database what the call with a number changed.
+type CountEffects = for<'a> fn(&'a Path, usize) -> BoxFuture<'a, usize>;
+
 /// `NUMBER` in the arguments is another one for each fault.
-const CALLS: [Called; 2] = [
+const CALLS: [Called; 3] = [
     Called {
         tool: "talaria_recall",
         arguments: r#"{"query":"cluster"}"#,
         result: "Passages with \"cluster\"",
         only_reads: true,
+        effects: None,
     },
     Called {
         tool: "talaria_memory",
         arguments: r#"{"operations":[{"op":"add","scope":"notes","text":"fact NUMBER"}]}"#,
         result: "Memory (complete): 1 change, done.",
         only_reads: false,
+        effects: Some(|path, number| {
+            Box::pin(async move { database::memories(path, &format!("fact {number}")).await })
+        }),
+    },
+    Called {
+        tool: "talaria_skill",
+        arguments: r#"{"op":"propose","name":"skill-NUMBER","text":"---\nname: skill-NUMBER\ndescription: d\n---\n"}"#,
+        result: "Proposal skp-",
+        only_reads: false,
+        effects: Some(|path, number| {
+            Box::pin(async move { database::skill_proposals(path, &format!("skill-{number}")).await })
+        }),
     },
 ];
 
@@ -145,8 +163,9 @@ async fn play(
     Ok(match settled_rows(lane, &started).await {
         Ok(rows) => {
             let mut found = examine(lane, &started, &prompt, fault, &rows).await;
-            if !called.only_reads {
-                found.extend(examine_effect(lane, &started, number, &rows).await);
+            if let Some(effects) = called.effects {
+                let saved = effects(&lane.database(), number).await;
+                found.extend(examine_effect(&started, saved, &rows));
             }
             found
         }
@@ -155,13 +174,7 @@ async fn play(
 }
 
 /// Holds the ledger against what the call changed.
-async fn examine_effect(
-    lane: &Lane,
-    started: &SessionStarted,
-    number: usize,
-    rows: &[CallRow],
-) -> Option<Violation> {
-    let saved = database::memories(&lane.database(), &format!("fact {number}")).await;
+fn examine_effect(started: &SessionStarted, saved: usize, rows: &[CallRow]) -> Option<Violation> {
     let state = rows.first().map_or("not there", |row| row.state.as_str());
     let is_true = match (state, saved) {
         ("done", 1) | ("unknown", 0 | 1) => true,
@@ -169,7 +182,7 @@ async fn examine_effect(
         ("offered" | "not there", 0) => true,
         _ => false,
     };
-    let what = format!("{}: the ledger says {state}, and it was saved {saved} times", started.id);
+    let what = format!("{}: the ledger says {state}, and it took effect {saved} times", started.id);
     (!is_true).then_some(Violation { wrong: Wrong::FalseCall, what })
 }
 

@@ -88,8 +88,14 @@ pub(crate) async fn memories(path: &Path, text: &str) -> usize {
 
 /// The reviews of a session: state, and how often each was begun.
 pub(crate) async fn reviews(path: &Path, session: &str) -> Vec<(String, i64)> {
-    let found = rows(path, "select state, attempts from review where session = $1 order by id", session).await;
+    let found =
+        rows(path, "select state, attempts from review where session = $1 order by id", session).await;
     found.iter().map(|row| (row.get("state"), row.get("attempts"))).collect()
+}
+
+/// How many proposals there are about the skill with this name.
+pub(crate) async fn skill_proposals(path: &Path, name: &str) -> usize {
+    rows(path, "select id from skill_proposal where name = $1", name).await.len()
 }
 
 /// Takes the right to write, and keeps it.

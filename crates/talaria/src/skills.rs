@@ -1,0 +1,162 @@
+//! `talaria skills`: the skills of this directory, where they came from, and what models propose about them. `/skills` in the
+//! chat shows the same words.
+
+mod words;
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use talaria_core::api::{
+    SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish,
+};
+use talaria_render::{Look, StyledText, plain_line};
+use talaria_server::client::Client;
+
+use crate::advice::Reader;
+use crate::args::{Skills, SkillsAction};
+use crate::engine::{self, not_done, refused};
+use crate::look;
+use crate::output::{encoded, print};
+use crate::patience::patiently;
+use crate::sessions::json_lines;
+use crate::settings::Settings;
+use crate::trouble::{Trouble, complain, exit};
+
+/// What the engine answered.
+enum SkillAnswer {
+    List(SkillList),
+    Text(Box<SkillText>),
+    Proposals(Vec<SkillProposal>),
+    Diff(Box<SkillProposal>),
+    /// What was done, and the word for it.
+    Done(SkillDone, &'static str),
+}
+
+/// Runs the command.
+pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
+    let settings = Settings::load()?.accept()?;
+    let client = engine::reach(&settings.home).await?;
+    // A directory that is gone has no skills of a project; all others are there.
+    let cwd = std::env::current_dir().ok();
+    let answer = patiently("asking the engine", ask(&options.action, &client, cwd.as_deref())).await?;
+    if let SkillAnswer::List(list) = &answer {
+        for note in &list.notes {
+            complain(&format!("note: {}\n", plain_line(note)));
+        }
+    }
+    print(&match is_json(&options.action) {
+        true => answer.json(),
+        false => encoded(&answer.show(Timestamp::now(), look::of_stdout(), Reader::Shell)),
+    })?;
+    Ok(0)
+}
+
+/// Carries an action out and returns what a person reads.
+pub(crate) async fn told(
+    action: &SkillsAction,
+    client: &Client,
+    cwd: &Path,
+    look: Look,
+    reader: Reader,
+) -> Result<StyledText, Trouble> {
+    Ok(ask(action, client, Some(cwd)).await?.show(Timestamp::now(), look, reader))
+}
+
+async fn ask(action: &SkillsAction, client: &Client, cwd: Option<&Path>) -> Result<SkillAnswer, Trouble> {
+    let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
+    match action {
+        SkillsAction::List { .. } => {
+            let list = client.skills(&SkillQuery { cwd }).await;
+            list.map(SkillAnswer::List).map_err(|error| refused("cannot list skills", &error))
+        }
+        SkillsAction::Show { name, file, .. } => {
+            let query = SkillTextQuery { name: name.clone(), cwd, file: file.clone() };
+            let text =
+                client.skill(&query).await.map_err(|error| refused("cannot show the skill", &error))?;
+            Ok(SkillAnswer::Text(Box::new(text)))
+        }
+        SkillsAction::Proposals { all, .. } => proposals(client, *all).await.map(SkillAnswer::Proposals),
+        SkillsAction::Diff { proposal, .. } => {
+            let found = proposal_named(proposals(client, true).await?, proposal)?;
+            Ok(SkillAnswer::Diff(Box::new(found)))
+        }
+        SkillsAction::Accept { proposal, .. } => {
+            let wish = SkillWish::Accept { proposal: proposal.clone() };
+            change(client, &wish, "accepted").await
+        }
+        SkillsAction::Reject { proposal, .. } => {
+            let wish = SkillWish::Reject { proposal: proposal.clone() };
+            change(client, &wish, "rejected").await
+        }
+        SkillsAction::Archive { name, .. } => {
+            let cwd = cwd.unwrap_or_else(|| "/".to_owned());
+            change(client, &SkillWish::Archive { name: name.clone(), cwd }, "archived").await
+        }
+        SkillsAction::Restore { archived, .. } => {
+            let wish = SkillWish::Restore { archived: archived.clone() };
+            change(client, &wish, "restored").await
+        }
+    }
+}
+
+async fn proposals(client: &Client, all: bool) -> Result<Vec<SkillProposal>, Trouble> {
+    let found = client.skill_proposals(&SkillProposalQuery { all }).await;
+    found.map_err(|error| refused("cannot list proposals about skills", &error))
+}
+
+async fn change(client: &Client, wish: &SkillWish, word: &'static str) -> Result<SkillAnswer, Trouble> {
+    let done = client.change_skills(wish).await;
+    let look = "look at `talaria skills list` and `talaria skills proposals --all` before you repeat it";
+    let done = done.map_err(|error| not_done("the skills were not changed", &error, look))?;
+    Ok(SkillAnswer::Done(done, word))
+}
+
+/// The proposal that an id or its beginning means.
+fn proposal_named(proposals: Vec<SkillProposal>, typed: &str) -> Result<SkillProposal, Trouble> {
+    let mut named = proposals.into_iter().filter(|proposal| proposal.id.starts_with(typed));
+    match (named.next(), named.next()) {
+        (Some(found), None) => Ok(found),
+        (found, _) => {
+            let why =
+                if found.is_some() { "several proposals begin with" } else { "no proposal begins with" };
+            Err(Trouble::new(exit::USAGE, "cannot show this proposal")
+                .because(format!("{why} {typed:?}"))
+                .try_this("see `talaria skills proposals --all`"))
+        }
+    }
+}
+
+fn is_json(action: &SkillsAction) -> bool {
+    match action {
+        SkillsAction::List { json }
+        | SkillsAction::Show { json, .. }
+        | SkillsAction::Proposals { json, .. }
+        | SkillsAction::Diff { json, .. }
+        | SkillsAction::Accept { json, .. }
+        | SkillsAction::Reject { json, .. }
+        | SkillsAction::Archive { json, .. }
+        | SkillsAction::Restore { json, .. } => *json,
+    }
+}
+
+impl SkillAnswer {
+    fn json(&self) -> String {
+        match self {
+            Self::List(list) => json_lines(&list.skills),
+            Self::Text(text) => json_lines(&[text]),
+            Self::Proposals(proposals) => json_lines(proposals),
+            Self::Diff(proposal) => json_lines(&[proposal]),
+            Self::Done(done, _) => json_lines(&[done]),
+        }
+    }
+
+    fn show(&self, now: Timestamp, look: Look, reader: Reader) -> StyledText {
+        match self {
+            Self::List(list) => words::list(list, now, look, reader),
+            Self::Text(text) => words::text(text, now, look),
+            Self::Proposals(proposals) => words::proposals(proposals, now, look, reader),
+            Self::Diff(proposal) => words::diff(proposal, look, reader),
+            Self::Done(done, word) => words::done(done, word, reader).into(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Skills and proposals about them, as people read them. Pure.
+
+use jiff::Timestamp;
+use talaria_core::api::{SkillDone, SkillList, SkillProposal, SkillText};
+use talaria_core::skill::diff::size;
+use talaria_guard::shorten::shorten_line;
+use talaria_render::sheet::Sheet;
+use talaria_render::{Look, StyledText, plain, plain_line};
+
+use crate::advice::Reader;
+use crate::amounts::ago;
+use crate::tasks::show_diff;
+
+/// How a person types a command about skills.
+fn command(reader: Reader) -> &'static str {
+    match reader {
+        Reader::Shell => "talaria skills",
+        Reader::Chat => "/skills",
+    }
+}
+
+/// The skills, those that were archived, and what waits.
+pub(super) fn list(list: &SkillList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
+    let command = command(reader);
+    let mut text: StyledText = match list.skills.is_empty() {
+        true => "there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project\n"
+            .into(),
+        false => {
+            let mut sheet =
+                Sheet::new(&["name", "place", "by", "read", "description"], "description").to_be_read();
+            for skill in &list.skills {
+                let read = match skill.used_at {
+                    Some(last) => format!("{}x, {}", skill.uses, ago(last, now)),
+                    None => "never".to_owned(),
+                };
+                let (place, author) = (skill.place.clone(), skill.author.clone());
+                sheet.row([skill.name.clone(), place, author, read, skill.description.clone()]);
+            }
+            sheet.show(look)
+        }
+    };
+    for archived in &list.archived {
+        let (id, name) = (&archived.id, plain_line(&archived.name));
+        text += format!("archived {}: {name} ({command} restore {id})\n", ago(archived.at, now)).as_str();
+    }
+    text += match list.pending {
+        0 => String::new(),
+        1 => format!("1 proposal waits for you: {command} proposals\n"),
+        count => format!("{count} proposals wait for you: {command} proposals\n"),
+    }
+    .as_str();
+    text
+}
+
+/// A file of a skill, and what is known about the skill.
+pub(super) fn text(shown: &SkillText, now: Timestamp, look: Look) -> StyledText {
+    let SkillText { skill, file, text, files, proposals } = shown;
+    let from = skill.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
+    let by = match skill.author.as_str() {
+        "other" => "by you or another program".to_owned(),
+        author => format!("proposed by the {author}{from}, accepted by you"),
+    };
+    let path = plain_line(&skill.path);
+    let mut page: StyledText = format!("{}\n\n{path}/{file}, {by}\n", plain(text).trim_end()).into();
+    if !files.is_empty() {
+        let files: Vec<_> = files.iter().map(|file| plain_line(file)).collect();
+        page += format!("other files: {}\n", files.join(", ")).as_str();
+    }
+    if !proposals.is_empty() {
+        page += proposal_rows(proposals, now).show(look);
+    }
+    page
+}
+
+/// Proposals, and how to decide about them.
+pub(super) fn proposals(
+    proposals: &[SkillProposal],
+    now: Timestamp,
+    look: Look,
+    reader: Reader,
+) -> StyledText {
+    let command = command(reader);
+    let Some(first) = proposals.first() else { return "nothing waits for you\n".into() };
+    let id = &first.id;
+    proposal_rows(proposals, now).show(look)
+        + format!("look: {command} diff {id}; decide: {command} accept {id}, {command} reject {id}\n")
+            .as_str()
+}
+
+fn proposal_rows(proposals: &[SkillProposal], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["proposal", "state", "when", "by", "skill", "what"], "what").to_be_read();
+    for proposal in proposals {
+        let (added, removed) = size(&proposal.diff);
+        let mut what = match proposal.op.as_str() {
+            "archive" => "archive".to_owned(),
+            op => format!("{op} {} +{added} -{removed}", proposal.file),
+        };
+        for note in proposal.warning.iter().chain(&proposal.stale) {
+            what.push_str("; ");
+            what.push_str(note);
+        }
+        sheet.row([
+            proposal.id.clone(),
+            proposal.state.clone(),
+            ago(proposal.at, now),
+            proposal.author.clone(),
+            proposal.name.clone(),
+            shorten_line(&what, 300),
+        ]);
+    }
+    sheet
+}
+
+/// What a proposal would change.
+pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> StyledText {
+    let SkillProposal { id, name, .. } = proposal;
+    let command = command(reader);
+    let mut text: StyledText = match proposal.op.as_str() {
+        "archive" => format!("moves {} out of the way\n", plain_line(&proposal.path)).into(),
+        _ => show_diff(&proposal.diff, look),
+    };
+    let from = proposal.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
+    text += format!("\n{id}: {} of {}, by the {}{from}\n", proposal.op, plain_line(name), proposal.author)
+        .as_str();
+    if let Some(warning) = &proposal.warning {
+        text += format!("read it with care: {}\n", plain_line(warning)).as_str();
+    }
+    text += match (&proposal.stale, proposal.state.as_str()) {
+        (Some(stale), _) => format!("cannot be accepted: {}\n", plain_line(stale)),
+        (None, "pending") => format!("decide: {command} accept {id}, {command} reject {id}\n"),
+        (None, state) => format!("it was {state}\n"),
+    }
+    .as_str();
+    text
+}
+
+/// What was done.
+pub(super) fn done(done: &SkillDone, word: &str, reader: Reader) -> String {
+    let name = plain_line(&done.name);
+    let path = done.path.as_deref().map(|path| format!(", {}", plain_line(path))).unwrap_or_default();
+    let back =
+        done.archived.as_ref().map(|id| format!(" ({} restore {id})", command(reader))).unwrap_or_default();
+    format!("{word}: {name}{path}{back}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use talaria_core::api::{SkillArchived, SkillItem};
+
+    use super::*;
+
+    const LOOK: Look = Look { color: false, width: Some(120), live: true, unicode: true };
+
+    fn skill(now: Timestamp) -> SkillItem {
+        SkillItem {
+            name: "haiku".to_owned(),
+            description: "Writes haiku".to_owned(),
+            path: "/h/.agents/skills/haiku".to_owned(),
+            place: "user".to_owned(),
+            author: "model".to_owned(),
+            session: Some("abcd".to_owned()),
+            uses: 3,
+            used_at: Some(now),
+        }
+    }
+
+    fn proposal(now: Timestamp, op: &str) -> SkillProposal {
+        SkillProposal {
+            id: "skp-01234567".to_owned(),
+            state: "pending".to_owned(),
+            op: op.to_owned(),
+            name: "haiku".to_owned(),
+            path: "/h/.agents/skills/haiku".to_owned(),
+            file: "SKILL.md".to_owned(),
+            diff: "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\u{1b}[2J\n".to_owned(),
+            warning: None,
+            stale: None,
+            author: "model".to_owned(),
+            session: None,
+            turn: None,
+            at: now,
+            decided_at: None,
+        }
+    }
+
+    #[test]
+    fn skills_and_proposals_read_plainly() {
+        let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+        let other = SkillItem { author: "other".to_owned(), used_at: None, ..skill(now) };
+        let archived = SkillArchived {
+            id: "arch-1".to_owned(),
+            name: "old".to_owned(),
+            path: "/s/old".to_owned(),
+            kept: "/s/.archive/old".to_owned(),
+            at: now,
+        };
+        let all = SkillList {
+            skills: vec![skill(now), other],
+            archived: vec![archived],
+            pending: 1,
+            notes: Vec::new(),
+        };
+        let empty = SkillList { skills: Vec::new(), archived: Vec::new(), pending: 0, notes: Vec::new() };
+        let stale = SkillProposal {
+            stale: Some("x changed".to_owned()),
+            warning: Some("it looks like planted instructions".to_owned()),
+            ..proposal(now, "change")
+        };
+        let shown = SkillText {
+            skill: skill(now),
+            file: "SKILL.md".to_owned(),
+            text: "---\nbody\u{1b}[2J\n".to_owned(),
+            files: vec!["references/a.md".to_owned()],
+            proposals: vec![SkillProposal { state: "accepted".to_owned(), ..proposal(now, "create") }],
+        };
+        let finished = SkillDone {
+            name: "haiku".to_owned(),
+            path: Some("/s/.archive/haiku".to_owned()),
+            archived: Some("arch-2".to_owned()),
+        };
+        let pages = [
+            list(&all, now, LOOK, Reader::Shell),
+            list(&empty, now, LOOK, Reader::Chat),
+            text(&shown, now, LOOK),
+            proposals(&[stale.clone(), proposal(now, "archive")], now, LOOK, Reader::Chat),
+            proposals(&[], now, LOOK, Reader::Chat),
+            diff(&stale, LOOK, Reader::Shell),
+            diff(&proposal(now, "archive"), LOOK, Reader::Chat),
+            done(&finished, "archived", Reader::Shell).into(),
+        ];
+        expect![[r#"
+        "#]]
+        .assert_eq(&pages.iter().map(StyledText::text).collect::<Vec<_>>().join("==\n"));
+    }
+}
