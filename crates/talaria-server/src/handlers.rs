@@ -220,19 +220,19 @@ async fn memory_pending(Of(engine): Of) -> Response {
 }
 
 async fn skills(Of(engine): Of, Asked(query): Asked<SkillQuery>) -> Response {
-    apart(async move { engine.skills(query).await }).await
+    answer_from_task(async move { engine.skills(query).await }).await
 }
 
 async fn change_skills(Of(engine): Of, Given(wish): Given<SkillWish>) -> Response {
-    apart(async move { engine.change_skills(wish).await }).await
+    answer_from_task(async move { engine.change_skills(wish).await }).await
 }
 
 async fn skill(Of(engine): Of, Asked(query): Asked<SkillTextQuery>) -> Response {
-    apart(async move { engine.skill(query).await }).await
+    answer_from_task(async move { engine.skill(query).await }).await
 }
 
 async fn skill_proposals(Of(engine): Of, Asked(query): Asked<SkillProposalQuery>) -> Response {
-    apart(async move { engine.skill_proposals(query).await }).await
+    answer_from_task(async move { engine.skill_proposals(query).await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {
