@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use talaria_codex_proto::confine::Confined;
 use talaria_codex_proto::hiding::{self, ExpectedSandbox, HidingStart, Openness};
 use talaria_codex_proto::power::{self, InForce, PowerCheck, Refusal};
@@ -31,6 +32,9 @@ use super::{trust, users_servers};
 
 /// Begins the warning about a conversation that hides nothing although it should.
 const SHOWN: &str = "commands of this conversation can read Talaria's own files in the sandbox";
+
+/// The key that switches the tool `update_plan` on; versions that always offer it do not know the key.
+const PLAN_KEY: &str = "tools.update_plan.enabled";
 
 /// How often a thread is read before a refusal is believed.
 const READS: u32 = 4;
@@ -98,6 +102,15 @@ fn add_users_instructions(start: &mut ThreadStart, config: &EffectiveConfig) {
     let users = config.developer_instructions.as_deref().filter(|text| !text.trim().is_empty());
     if let (Some(users), Some(ours)) = (users, &mut start.developer_instructions) {
         *ours = format!("{users}\n\n{ours}");
+    }
+}
+
+/// Switches the tool `update_plan` on, which newer versions of Codex leave out: without it there is no plan to show. What
+/// the user decided about it in any file stays in force.
+fn offer_plan(start: &mut ThreadStart, layers: &[Value]) {
+    let is_decided = |layer: &Value| layer.pointer("/config/tools/update_plan/enabled").is_some();
+    if !layers.iter().any(is_decided) {
+        start.config.entry(PLAN_KEY).or_insert(Value::Bool(true));
     }
 }
 
@@ -235,15 +248,16 @@ impl Host {
     /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
     /// user's with others of the same names, and its sandbox must not show what is Talaria's own.
     async fn prepare(&self, asked: &ThreadStart) -> Result<Prepared, CallError> {
-        let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: false };
-        let (mut config, is_told) = match self.call(&read).await {
-            Ok(reply) => (reply.config, true),
+        let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: true };
+        let (mut config, layers, is_told) = match self.call(&read).await {
+            Ok(reply) => (reply.config, reply.layers.unwrap_or_default(), true),
             // A Codex that cannot report its configuration: what is known is what we ask for ourselves.
-            Err(CallError::Refused { .. }) => (EffectiveConfig::default(), false),
+            Err(CallError::Refused { .. }) => (EffectiveConfig::default(), Vec::new(), false),
             Err(error) => return Err(error),
         };
         let mut start = asked.clone();
         add_users_instructions(&mut start, &config);
+        offer_plan(&mut start, &layers);
         let git_roots = trust::git_roots(Path::new(&start.cwd));
         trust::add_where_needed(&mut start, &config, &git_roots);
         let users = is_told.then(|| config.mcp_servers.take().unwrap_or_default());

@@ -5,6 +5,7 @@
 
 mod audit;
 mod background;
+mod context;
 mod engine;
 mod import;
 mod memory;
@@ -19,11 +20,12 @@ mod task;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
+pub use context::{ContextPart, ContextReport};
 pub use engine::{EngineInfo, EngineStatus, HostInfo, Limits, RunningTurn, Stop, Stopped, TaskCounts};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use memory::{
-    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryProposal, MemoryProposedChange,
-    MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten,
+    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryPresence, MemoryProposal,
+    MemoryProposedChange, MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten, SessionMemory,
 };
 pub use offers::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};

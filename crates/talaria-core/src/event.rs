@@ -182,6 +182,10 @@ pub enum Event {
         context: u64,
         /// Size of the model's context window, if Codex knows it.
         window: Option<u64>,
+        /// Input tokens of the last request; missing where Codex only estimates what a shortening left, and in what older
+        /// builds wrote.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<u64>,
     },
     /// How much of the account's allowance is used.
     RateLimits(Box<RateLimits>),

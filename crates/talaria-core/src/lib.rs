@@ -44,6 +44,7 @@ pub mod outcome;
 pub mod policy;
 pub mod preferences;
 pub mod principal;
+pub mod prompt_cost;
 mod raw;
 pub mod request;
 pub mod runtime;

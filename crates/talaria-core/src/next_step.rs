@@ -25,6 +25,10 @@ pub enum NextStep {
     ListActiveTasks,
     /// Look at the commands that run in the background.
     ListBackground,
+    /// Look at what is remembered.
+    ListMemory,
+    /// Look at the changes of the memory, and at those that wait.
+    ListMemoryChanges,
     /// See whether a task received something.
     CheckTask { task: String },
     /// Look at a conversation.
@@ -129,6 +133,8 @@ impl NextStep {
             Self::ListTasks => "`talaria task list` shows whether it started".to_owned(),
             Self::ListActiveTasks => "`talaria task list --active` shows the tasks that are running".to_owned(),
             Self::ListBackground => "`talaria ps` lists them".to_owned(),
+            Self::ListMemory => "see `talaria memory list`".to_owned(),
+            Self::ListMemoryChanges => "see `talaria memory history` and `talaria memory pending`".to_owned(),
             Self::CheckTask { task } => format!("`talaria task show {task}` shows whether it arrived"),
             Self::ShowSession { session } => format!("see `talaria sessions show {session}`"),
             Self::ContinueSession { session } => {

@@ -37,6 +37,22 @@ pub struct ToolSpec {
     pub limit: Duration,
 }
 
+/// A tool that a thread was started with, and how much of every prompt it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedTool {
+    /// Its name.
+    pub name: String,
+    /// The bytes of name, description and schema.
+    pub bytes: u64,
+}
+
+impl From<&ToolSpec> for OfferedTool {
+    fn from(spec: &ToolSpec) -> Self {
+        let bytes = spec.name.len() + spec.description.len() + spec.schema.to_string().len();
+        Self { name: spec.name.to_owned(), bytes: u64::try_from(bytes).unwrap_or(u64::MAX) }
+    }
+}
+
 /// Whether a call only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolEffect {

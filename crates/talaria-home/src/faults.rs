@@ -40,6 +40,24 @@ pub fn blocking_point(name: &str) {
     }
 }
 
+/// Returns an error while a test wants a full disk for the files of the user.
+#[cfg(not(feature = "faults"))]
+#[inline]
+pub fn check_space() -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Returns an error while a test wants a full disk for the files of the user: while the file exists that `TALARIA_FULL_DISK`
+/// names. A small file system would need privileges, and a limit on sizes would hit the database first.
+#[cfg(feature = "faults")]
+pub fn check_space() -> std::io::Result<()> {
+    let mark = std::env::var_os("TALARIA_FULL_DISK");
+    match mark.is_some_and(|mark| std::path::Path::new(&mark).exists()) {
+        true => Err(std::io::ErrorKind::StorageFull.into()),
+        false => Ok(()),
+    }
+}
+
 /// Returns whether a test wants a panic at this point of a command.
 #[cfg(not(feature = "faults"))]
 #[inline]

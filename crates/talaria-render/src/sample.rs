@@ -456,7 +456,7 @@ pub fn one_of_each() -> Vec<Event> {
         ended("o-1", other),
         Event::ItemAbandoned { item: ItemId::new("c-2"), why: None },
         Event::DiffUpdated { diff: "+x".into() },
-        Event::UsageUpdated { turn: USAGE, context: 5, window: Some(10) },
+        Event::UsageUpdated { turn: USAGE, context: 5, window: Some(10), input: None },
         Event::Retrying { message: "Reconnecting… 1/5".into() },
         Event::Warning { message: "careful".into() },
         Event::Interrupting { by: Who::User },

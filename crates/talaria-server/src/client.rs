@@ -21,12 +21,13 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
-    Compact, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
-    MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
-    NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
-    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone,
-    SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
+    LookAt, MemoryDone, MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision,
+    MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode,
+    Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    SessionStarted, Shell, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText,
+    SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
+    TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -228,6 +229,11 @@ impl Client {
         self.get(&route::SESSION, Some(id), &[]).await
     }
 
+    /// What every part of a conversation's prompt costs.
+    pub async fn context(&self, id: &str) -> Result<ContextReport, ClientError> {
+        self.get(&route::CONTEXT, Some(id), &[]).await
+    }
+
     /// Reads kept messages with greater numbers than `after`, at most `limit`.
     pub async fn messages(
         &self,
@@ -338,7 +344,9 @@ impl Client {
 
     /// What is remembered across conversations.
     pub async fn memory(&self, query: &MemoryQuery) -> Result<MemoryList, ClientError> {
-        let asked: Vec<_> = query.cwd.iter().map(|cwd| ("cwd", cwd.clone())).collect();
+        let MemoryQuery { cwd, session } = query.clone();
+        let asked = [cwd.map(|cwd| ("cwd", cwd)), session.map(|session| ("session", session))];
+        let asked: Vec<_> = asked.into_iter().flatten().collect();
         self.get(&route::MEMORY, None, &asked).await
     }
 

@@ -23,13 +23,14 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 40] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 41] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
         (route::START_SESSION, post(start_session)),
         (route::SESSIONS, get(sessions)),
         (route::SESSION, get(session)),
+        (route::CONTEXT, get(context)),
         (route::START_TURN, post(start_turn)),
         (route::SAY, post(say)),
         (route::INTERRUPT, post(interrupt)),
@@ -93,6 +94,10 @@ async fn sessions(Of(engine): Of, Asked(mut query): Asked<SessionQuery>) -> Resp
 
 async fn session(Of(engine): Of, Id(id): Id) -> Response {
     answer_from_task(async move { engine.session(&id).await }).await
+}
+
+async fn context(Of(engine): Of, Id(id): Id) -> Response {
+    answer_from_task(async move { engine.context(&id).await }).await
 }
 
 async fn start_turn(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {

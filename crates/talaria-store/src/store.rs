@@ -244,6 +244,20 @@ impl Store {
         dispatch!(self.events_of_turn(session, ordinal, kinds))
     }
 
+    /// Returns the newest event of this kind.
+    pub async fn last_event_of(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<EventRow>, StoreError> {
+        dispatch!(self.last_event_of(session, kind))
+    }
+
+    /// Returns the events after the number `after` that began a thread or shortened the conversation, in order.
+    pub async fn landmarks(&self, session: &SessionId, after: i64) -> Result<Vec<EventRow>, StoreError> {
+        dispatch!(self.landmarks(session, after))
+    }
+
     /// Returns up to `limit` messages after the message `after` (or from the beginning), in order.
     pub async fn messages(
         &self,

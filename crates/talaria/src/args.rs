@@ -46,6 +46,11 @@ Examples:
   talaria demo
   talaria demo | cat        # without a terminal the demo approves its own command, and says so";
 
+const CONTEXT_EXAMPLES: &str = "\
+Examples:
+  talaria context 6171dafd
+  talaria context 6171dafd --json";
+
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
   talaria doctor
@@ -85,6 +90,9 @@ pub(crate) enum Command {
     Memory(Memory),
     /// List and show skills; decide what models propose about them
     Skills(Skills),
+    /// Show what every part of a conversation's prompt costs
+    #[command(after_help = CONTEXT_EXAMPLES)]
+    Context(Context),
     /// Import data of another program
     Import(Import),
     /// Write Talaria's MCP servers into Codex's own configuration, or remove them
@@ -121,6 +129,16 @@ pub(crate) enum Command {
     /// Restore the terminal when the chat cannot; only the chat starts it
     #[command(name = keeper::NAME, hide = true)]
     KeepTerminal,
+}
+
+/// Options of `talaria context`.
+#[derive(Debug, Args)]
+pub(crate) struct Context {
+    /// The conversation: its id, or the beginning of it
+    pub(crate) id: String,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `talaria doctor`.

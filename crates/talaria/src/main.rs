@@ -17,6 +17,7 @@ mod bar;
 mod caller;
 mod chat;
 mod config;
+mod context;
 mod conversation;
 mod demo;
 mod doctor;
@@ -87,6 +88,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Sessions(options) => sessions::run(&options).await,
             Command::Memory(options) => memory::run(&options).await,
             Command::Skills(options) => skills::run(&options).await,
+            Command::Context(options) => context::run(&options).await,
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,

@@ -5,14 +5,17 @@ use std::io::Read;
 use jiff::Timestamp;
 use serde::Serialize;
 use talaria_core::api::{
-    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision,
-    MemoryWish,
+    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryPresence, MemoryProposal, MemoryQuery,
+    MemoryRevision, MemoryWish, SessionMemory,
 };
+use talaria_core::ids::SessionId;
+use talaria_core::next_step::NextStep;
 use talaria_guard::shorten::shorten_line;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, plain_line};
 use talaria_server::client::Client;
 
+use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{Memory, MemoryAction};
 use crate::engine::{self, refused};
@@ -26,104 +29,150 @@ use crate::trouble::{Trouble, complain, exit};
 /// The longest text that is read from standard input.
 const TEXT_LIMIT: u64 = 1024 * 1024;
 
+/// Who asks, and about what.
+pub(crate) struct MemoryClient<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) look: Look,
+    pub(crate) reader: Reader,
+    /// A directory of the project; missing where it is gone: the memory is listed all the same.
+    pub(crate) cwd: Option<String>,
+    /// The conversation that it is about.
+    pub(crate) session: Option<String>,
+}
+
+/// What a command prints.
+pub(crate) struct MemoryPage {
+    pub(crate) text: StyledText,
+    /// What a person should know besides.
+    pub(crate) notes: Vec<String>,
+}
+
+impl MemoryPage {
+    fn of(text: impl Into<StyledText>) -> Self {
+        Self { text: text.into(), notes: Vec::new() }
+    }
+
+    fn rows<T: Serialize>(json: bool, rows: &[T], text: impl FnOnce() -> StyledText) -> Self {
+        Self::of(if json { json_lines(rows).into() } else { text() })
+    }
+}
+
 /// Runs the command.
 pub(crate) async fn run(options: &Memory) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
-    let now = Timestamp::now();
-    match &options.action {
-        MemoryAction::List { json } => {
-            let list = list(&client).await?;
-            show(*json, &list.entries, || listed(&list, now, look::of_stdout()))?;
-        }
-        MemoryAction::Show { entry, json } => {
-            let item = entry_named(list(&client).await?, entry)?;
-            let changes = history(&client, Some(item.id.clone()), 1000).await?;
-            show(*json, &changes, || shown(&item, &changes, now))?;
-        }
-        MemoryAction::History { entry, limit, json } => {
-            let changes = history(&client, entry.clone(), *limit as usize).await?;
-            show(*json, &changes, || match changes.is_empty() {
-                true => "the memory never changed\n".into(),
-                false => revisions(&changes, now).show(look::of_stdout()),
-            })?;
-        }
-        MemoryAction::Pending { json } => {
-            let pending = patiently("asking the engine", client.memory_pending()).await;
-            let pending = pending.map_err(|error| refused("cannot list what waits", &error))?;
-            show(*json, &pending, || proposals(&pending, now))?;
-        }
-        MemoryAction::Add { text, scope, json } => {
-            let cwd = std::env::current_dir()
-                .map_err(|error| Trouble::new(exit::FAILED, "cannot find the project").because(error))?;
-            let cwd = cwd.to_string_lossy().into_owned();
-            let wish = MemoryWish::Add { scope: scope.word().to_owned(), text: read_text(text)?, cwd };
-            change(&client, &wish, *json, "remembered").await?;
-        }
-        MemoryAction::Edit { entry, text, json } => {
-            let wish = MemoryWish::Replace { entry: entry.clone(), text: read_text(text)? };
-            change(&client, &wish, *json, "replaced").await?;
-        }
-        MemoryAction::Remove { entry, json } => {
-            change(&client, &MemoryWish::Remove { entry: entry.clone() }, *json, "removed").await?;
-        }
-        MemoryAction::Undo { revision, json } => {
-            change(&client, &MemoryWish::Undo { revision: *revision }, *json, "taken back").await?;
-        }
-        MemoryAction::Approve { proposal, json } => {
-            change(&client, &MemoryWish::Approve { proposal: proposal.clone() }, *json, "approved").await?;
-        }
-        MemoryAction::Reject { proposal, json } => {
-            change(&client, &MemoryWish::Reject { proposal: proposal.clone() }, *json, "rejected").await?;
-        }
+    let session = match &options.action {
+        MemoryAction::List { session, .. } => session.clone(),
+        _ => None,
+    };
+    let asks = MemoryClient {
+        client: &client,
+        look: look::of_stdout(),
+        reader: Reader::Shell,
+        cwd: std::env::current_dir().ok().map(|cwd| cwd.to_string_lossy().into_owned()),
+        session,
+    };
+    let page = carry_out(&options.action, &asks).await?;
+    for note in &page.notes {
+        complain(&format!("note: {}\n", plain_line(note)));
     }
+    print(&encoded(&page.text))?;
     Ok(0)
 }
 
-fn show<T: Serialize>(json: bool, rows: &[T], text: impl FnOnce() -> StyledText) -> Result<(), Trouble> {
-    print(&if json { json_lines(rows) } else { encoded(&text()) })
+/// Carries an action out and returns what it prints.
+pub(crate) async fn carry_out(action: &MemoryAction, asks: &MemoryClient<'_>) -> Result<MemoryPage, Trouble> {
+    let now = Timestamp::now();
+    Ok(match action {
+        MemoryAction::List { json, session } => {
+            let list = asks.list(session.as_ref().or(asks.session.as_ref())).await?;
+            let page = MemoryPage::rows(*json, &list.entries, || listed(&list, now, asks.look, asks.reader));
+            MemoryPage { notes: list.notes, ..page }
+        }
+        MemoryAction::Show { entry, json } => {
+            let mut list = asks.list(None).await?;
+            let notes = std::mem::take(&mut list.notes);
+            let item = entry_named(list, entry)?;
+            let changes = asks.history(Some(item.id.clone()), 1000).await?;
+            let page = MemoryPage::rows(*json, &changes, || shown(&item, &changes, now, asks.look));
+            MemoryPage { notes, ..page }
+        }
+        MemoryAction::History { entry, limit, json } => {
+            let changes = asks.history(entry.clone(), *limit as usize).await?;
+            MemoryPage::rows(*json, &changes, || match changes.is_empty() {
+                true => "the memory never changed\n".into(),
+                false => revisions(&changes, now).show(asks.look),
+            })
+        }
+        MemoryAction::Pending { json } => {
+            let pending = patiently("asking the engine", asks.client.memory_pending()).await;
+            let pending = pending.map_err(|error| refused("cannot list what waits", &error))?;
+            MemoryPage::rows(*json, &pending, || proposals(&pending, now, asks.look, asks.reader))
+        }
+        MemoryAction::Add { text, scope, json } => {
+            let no_project = || Trouble::new(exit::FAILED, "cannot find the project of this directory");
+            let cwd = asks.cwd.clone().ok_or_else(no_project)?;
+            let wish = MemoryWish::Add { scope: scope.word().to_owned(), text: read_text(text)?, cwd };
+            asks.change(&wish, *json, "remembered").await?
+        }
+        MemoryAction::Edit { entry, text, json } => {
+            let wish = MemoryWish::Replace { entry: entry.clone(), text: read_text(text)? };
+            asks.change(&wish, *json, "replaced").await?
+        }
+        MemoryAction::Remove { entry, json } => {
+            asks.change(&MemoryWish::Remove { entry: entry.clone() }, *json, "removed").await?
+        }
+        MemoryAction::Undo { revision, json } => {
+            asks.change(&MemoryWish::Undo { revision: *revision }, *json, "undone").await?
+        }
+        MemoryAction::Approve { proposal, json } => {
+            asks.change(&MemoryWish::Approve { proposal: proposal.clone() }, *json, "approved").await?
+        }
+        MemoryAction::Reject { proposal, json } => {
+            asks.change(&MemoryWish::Reject { proposal: proposal.clone() }, *json, "rejected").await?
+        }
+    })
 }
 
-async fn list(client: &Client) -> Result<MemoryList, Trouble> {
-    // A directory that is gone is no project; the memory is listed all the same.
-    let cwd = std::env::current_dir().ok().map(|cwd| cwd.to_string_lossy().into_owned());
-    let list = patiently("asking the engine", client.memory(&MemoryQuery { cwd })).await;
-    let list = list.map_err(|error| refused("cannot list the memory", &error))?;
-    notes(&list.notes);
-    Ok(list)
+impl MemoryClient<'_> {
+    async fn list(&self, session: Option<&String>) -> Result<MemoryList, Trouble> {
+        let query = MemoryQuery { cwd: self.cwd.clone(), session: session.cloned() };
+        let list = patiently("asking the engine", self.client.memory(&query)).await;
+        list.map_err(|error| refused("cannot list the memory", &error))
+    }
+
+    async fn history(&self, entry: Option<String>, limit: usize) -> Result<Vec<MemoryRevision>, Trouble> {
+        let query = MemoryHistoryQuery { entry, before: None, limit };
+        let changes = patiently("asking the engine", self.client.memory_history(&query)).await;
+        changes.map_err(|error| refused("cannot read the history of the memory", &error))
+    }
+
+    async fn change(&self, wish: &MemoryWish, json: bool, what: &str) -> Result<MemoryPage, Trouble> {
+        let done = patiently("asking the engine", self.client.change_memory(wish)).await;
+        let done = done.map_err(|error| refused("cannot change the memory", &error))?;
+        let text = if json { json_lines(&[&done]) } else { done_words(&done, what, self.reader) };
+        Ok(MemoryPage { notes: done.notes, text: text.into() })
+    }
 }
 
-async fn history(
-    client: &Client,
-    entry: Option<String>,
-    limit: usize,
-) -> Result<Vec<MemoryRevision>, Trouble> {
-    let query = MemoryHistoryQuery { entry, before: None, limit };
-    let changes = patiently("asking the engine", client.memory_history(&query)).await;
-    changes.map_err(|error| refused("cannot read the history of the memory", &error))
+/// A command of the memory, as the reader types it.
+fn typed(reader: Reader, words: &str) -> String {
+    match reader {
+        Reader::Shell => format!("talaria memory {words}"),
+        Reader::Chat => format!("/memory {words}"),
+    }
 }
 
-async fn change(client: &Client, wish: &MemoryWish, json: bool, what: &str) -> Result<(), Trouble> {
-    let done = patiently("asking the engine", client.change_memory(wish)).await;
-    let done = done.map_err(|error| refused("cannot change the memory", &error))?;
-    notes(&done.notes);
-    print(&if json { json_lines(&[&done]) } else { done_words(&done, what) })
-}
-
-fn done_words(done: &MemoryDone, what: &str) -> String {
+fn done_words(done: &MemoryDone, what: &str, reader: Reader) -> String {
     let line = |(entry, revision): (&str, Option<i64>)| match revision {
-        Some(revision) => format!("{what}: {entry}, change {revision} (talaria memory undo {revision})\n"),
+        Some(revision) => {
+            format!("{what}: {entry}, change {revision} ({})\n", typed(reader, &format!("undo {revision}")))
+        }
         None => format!("unchanged: {entry} has this text already\n"),
     };
     match done.changed.is_empty() {
         true => format!("{what}\n"),
         false => done.changed.iter().map(|written| line((&written.entry, written.revision))).collect(),
-    }
-}
-
-fn notes(notes: &[String]) {
-    for note in notes {
-        complain(&format!("note: {}\n", plain_line(note)));
     }
 }
 
@@ -148,7 +197,7 @@ fn entry_named(list: MemoryList, typed: &str) -> Result<MemoryItem, Trouble> {
             let why = if found.is_some() { "several entries match" } else { "no entry matches" };
             Err(Trouble::new(exit::USAGE, "cannot show this entry")
                 .because(format!("{why} {typed:?}"))
-                .try_this("name its id; see `talaria memory list`"))
+                .try_this(NextStep::ListMemory))
         }
     }
 }
@@ -161,33 +210,79 @@ fn scope_words<'a>(scope: &'a str, project: Option<&str>) -> &'a str {
     }
 }
 
-fn listed(list: &MemoryList, now: Timestamp, look: Look) -> StyledText {
+/// Who wrote an entry, and in which conversation.
+fn origin(author: &str, session: Option<&String>) -> String {
+    session.map_or_else(
+        || author.to_owned(),
+        |id| format!("{author} in {}", SessionId::new(id.as_str()).short()),
+    )
+}
+
+fn listed(list: &MemoryList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let waits = match list.pending {
         0 => String::new(),
-        1 => "1 change waits for you: talaria memory pending\n".to_owned(),
-        count => format!("{count} changes wait for you: talaria memory pending\n"),
+        1 => format!("1 change waits for you: {}\n", typed(reader, "pending")),
+        count => format!("{count} changes wait for you: {}\n", typed(reader, "pending")),
     };
-    if list.entries.is_empty() {
-        return format!("nothing is remembered yet; talaria memory add TEXT\n{waits}").into();
+    let removed = list.session.iter().flat_map(|session| &session.removed);
+    if list.entries.is_empty() && removed.clone().next().is_none() {
+        return format!("nothing is remembered yet; {}\n{waits}", typed(reader, "add TEXT")).into();
     }
-    let mut sheet = Sheet::new(&["", "id", "scope", "by", "changed", "text"], "text").to_be_read();
-    for item in &list.entries {
-        sheet.row([
+    let mut columns = vec!["", "id", "scope", "by", "changed", "text"];
+    if list.session.is_some() {
+        columns.insert(1, "here");
+    }
+    let mut sheet = Sheet::new(&columns, "text").to_be_read();
+    let mut row = |item: &MemoryItem, here: &str| {
+        let mut cells = vec![
             if item.is_shown { "*" } else { "" }.to_owned(),
             item.id.clone(),
             scope_words(&item.scope, list.project.as_deref()).to_owned(),
-            item.author.clone(),
+            origin(&item.author, item.session.as_ref()),
             ago(item.updated_at, now),
             shorten_line(&item.text, 200),
-        ]);
+        ];
+        if list.session.is_some() {
+            cells.insert(1, here.to_owned());
+        }
+        sheet.row(cells);
+    };
+    for item in &list.entries {
+        row(item, item.in_session.map_or("", here));
     }
-    sheet.show(look) + format!("* a new conversation here starts with it\n{waits}")
+    removed.for_each(|item| row(item, "removed"));
+    let mut text = sheet.show(look) + "* a new conversation here starts with it\n";
+    if let Some(session) = &list.session {
+        text += legend(session);
+    }
+    text + waits
 }
 
-fn shown(item: &MemoryItem, changes: &[MemoryRevision], now: Timestamp) -> StyledText {
+/// Whether the conversation has an entry, in a word.
+fn here(presence: MemoryPresence) -> &'static str {
+    match presence {
+        MemoryPresence::Current => "yes",
+        MemoryPresence::Earlier => "earlier",
+        MemoryPresence::Missing => "no",
+    }
+}
+
+fn legend(session: &SessionMemory) -> &'static str {
+    match session.since {
+        Some(_) => {
+            "here: this conversation has it; earlier: with an earlier text; removed: it has it, but the next one does not. A \
+             conversation keeps what it started with until it is opened again and shortened\n"
+        }
+        None => "here: this conversation started without the memory\n",
+    }
+}
+
+fn shown(item: &MemoryItem, changes: &[MemoryRevision], now: Timestamp, look: Look) -> StyledText {
     let from = item.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
-    let head = format!("{}\n\n{} {}, by {}{from}\n", item.text, item.id, item.scope, item.author);
-    StyledText::from(head) + revisions(changes, now).show(look::of_stdout())
+    let turn = changes.first().and_then(|change| change.turn.as_deref());
+    let turn = turn.map(|turn| format!(", turn {turn}")).unwrap_or_default();
+    let head = format!("{}\n\n{} {}, by {}{from}{turn}\n", item.text, item.id, item.scope, item.author);
+    StyledText::from(head) + revisions(changes, now).show(look)
 }
 
 fn revisions(changes: &[MemoryRevision], now: Timestamp) -> Sheet {
@@ -206,7 +301,7 @@ fn revisions(changes: &[MemoryRevision], now: Timestamp) -> Sheet {
         sheet.row([
             change.id.to_string(),
             ago(change.at, now),
-            change.author.clone(),
+            origin(&change.author, change.session.as_ref()),
             change.entry.clone(),
             shorten_line(&format!("{undoes}{what}"), 300),
         ]);
@@ -214,11 +309,11 @@ fn revisions(changes: &[MemoryRevision], now: Timestamp) -> Sheet {
     sheet
 }
 
-fn proposals(pending: &[MemoryProposal], now: Timestamp) -> StyledText {
+fn proposals(pending: &[MemoryProposal], now: Timestamp, look: Look, reader: Reader) -> StyledText {
     if pending.is_empty() {
         return "nothing waits for you\n".into();
     }
-    let mut sheet = Sheet::new(&["proposal", "when", "why", "what"], "what").to_be_read();
+    let mut sheet = Sheet::new(&["proposal", "when", "by", "why", "what"], "what").to_be_read();
     for proposal in pending {
         for change in &proposal.changes {
             let what = match (&change.before, &change.after) {
@@ -229,13 +324,16 @@ fn proposals(pending: &[MemoryProposal], now: Timestamp) -> StyledText {
             sheet.row([
                 proposal.id.clone(),
                 ago(proposal.at, now),
+                origin("model", proposal.session.as_ref()),
                 proposal.reason.clone(),
                 format!("{}: {what}", change.scope),
             ]);
         }
     }
     let first = pending.first().map(|proposal| proposal.id.as_str()).unwrap_or_default();
-    sheet.show(look::of_stdout()) + format!("approve with: talaria memory approve {first}\n")
+    let (approve, reject) =
+        (typed(reader, &format!("approve {first}")), typed(reader, &format!("reject {first}")));
+    sheet.show(look) + format!("decide with: {approve}\n             {reject}\n")
 }
 
 #[cfg(test)]
@@ -255,13 +353,15 @@ mod tests {
             session: None,
             updated_at: now,
             is_shown,
+            in_session: None,
         };
         let entries = vec![
             item("user", "Prefers tabs", true),
             item("project:/p", "Build: make\nTest: make check", true),
             item("project:/q", "other", false),
         ];
-        let list = MemoryList { project: Some("/p".to_owned()), entries, pending: 1, notes: Vec::new() };
+        let project = Some("/p".to_owned());
+        let mut list = MemoryList { project, entries, session: None, pending: 1, notes: Vec::new() };
         let look = Look { color: false, width: Some(120), live: false, unicode: true };
         let change = |before: Option<&str>, after: Option<&str>, undoes| MemoryRevision {
             id: 4,
@@ -295,8 +395,35 @@ mod tests {
         "#]]
         .assert_eq(&format!(
             "{}{}",
-            listed(&list, now, look).text(),
+            listed(&list, now, look, Reader::Shell).text(),
             revisions(&changes, now).show(look).text()
         ));
+        let presences = [MemoryPresence::Current, MemoryPresence::Earlier, MemoryPresence::Missing];
+        for (item, presence) in list.entries.iter_mut().zip(presences) {
+            item.in_session = Some(presence);
+            item.session = Some("0198c0de-0000-7000-8000-000000000000".to_owned());
+        }
+        let removed = vec![item("user", "Likes cranes", false)];
+        list.session = Some(SessionMemory { id: "s".to_owned(), since: Some(now), removed });
+        expect![[r#"
+               HERE     ID                SCOPE       BY                 CHANGED  TEXT
+            *  yes      mem-0123456789ab  user        model in 00000000  now      Prefers tabs
+            *  earlier  mem-0123456789ab  project     model in 00000000  now      Build: make Test: make check
+               no       mem-0123456789ab  project:/q  model in 00000000  now      other
+               removed  mem-0123456789ab  user        model              now      Likes cranes
+            * a new conversation here starts with it
+            here: this conversation has it; earlier: with an earlier text; removed: it has it, but the next one does not. A conversation keeps what it started with until it is opened again and shortened
+            1 change waits for you: /memory pending
+        "#]].assert_eq(&listed(&list, now, look, Reader::Chat).text());
+        let session = Some(SessionMemory { id: "s".to_owned(), since: None, removed: Vec::new() });
+        let none = MemoryList { session, entries: list.entries.split_off(2), ..list };
+        expect![[r#"
+              HERE  ID                SCOPE       BY                 CHANGED  TEXT
+              no    mem-0123456789ab  project:/q  model in 00000000  now      other
+            * a new conversation here starts with it
+            here: this conversation started without the memory
+            1 change waits for you: /memory pending
+        "#]]
+        .assert_eq(&listed(&none, now, look, Reader::Chat).text());
     }
 }

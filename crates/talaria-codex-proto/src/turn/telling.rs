@@ -72,6 +72,7 @@ impl Turn {
                     turn: self.spent(),
                     context: p.token_usage.last.total_tokens,
                     window: p.token_usage.model_context_window,
+                    input: Some(last.input).filter(|input| *input > 0),
                 });
             }
             // What came before the turn has begun may be as old as the turn before it.

@@ -269,6 +269,9 @@ pub struct ConfigRead {
 #[derive(Clone, Debug, Deserialize)]
 pub struct ConfigReadReply {
     pub config: EffectiveConfig,
+    /// The files it came from, as they are, if they were asked for. Some keys are in no other field.
+    #[serde(default)]
+    pub layers: Option<Vec<Value>>,
 }
 
 /// The part of Codex's configuration that Talaria looks at.

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MemoryQuery {
-    /// A directory of the project for which is said what a new conversation starts with.
+    /// A directory of the project whose new conversations `is_shown` is about.
     pub cwd: Option<String>,
+    /// A conversation: `in_session` of each entry is about it, and its project counts instead of `cwd`.
+    pub session: Option<String>,
 }
 
 /// Everything that is remembered.
@@ -21,10 +23,39 @@ pub struct MemoryList {
     pub project: Option<String>,
     /// The entries, in the order in which they were made.
     pub entries: Vec<MemoryItem>,
+    /// What the conversation has that is not among the entries any more, if the query names a conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionMemory>,
     /// How many proposals wait.
     pub pending: usize,
     /// What a person should know.
     pub notes: Vec<String>,
+}
+
+/// What one conversation has of the memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionMemory {
+    /// The conversation.
+    pub id: String,
+    /// When the text that it has was recorded; missing if it was sent none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Entries that it has although they were removed since, with their last text.
+    pub removed: Vec<MemoryItem>,
+}
+
+/// Whether a conversation has an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPresence {
+    /// It has the entry as it is now.
+    Current,
+    /// It has an earlier text of the entry.
+    Earlier,
+    /// It does not have the entry.
+    Missing,
 }
 
 /// One entry.
@@ -48,6 +79,9 @@ pub struct MemoryItem {
     pub updated_at: Timestamp,
     /// Does a new conversation in the project start with it?
     pub is_shown: bool,
+    /// Does the conversation that the query names have it?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_session: Option<MemoryPresence>,
 }
 
 /// Which changes are wanted.

@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn events_with_a_turn_of_their_own_are_read_back() {
-        let usage = Event::UsageUpdated { turn: Usage::default(), context: 1, window: None };
+        let usage = Event::UsageUpdated { turn: Usage::default(), context: 1, window: None, input: None };
         for event in [Event::TurnStarted { turn: TurnId::new("t-1") }, usage] {
             for turn in [None, Some(3)] {
                 let (session, at) = (SessionId::new("s"), Timestamp::UNIX_EPOCH);

@@ -56,6 +56,21 @@ impl MemorySnapshot {
         let shown = shown.iter().map(|entry| entry.id.clone()).collect();
         (!text.is_empty()).then_some(Self { text, shown, left_out })
     }
+
+    /// Divides the text of a snapshot into persona and memory; either may be empty.
+    pub fn divide(snapshot: &str) -> (&str, &str) {
+        snapshot.rfind(HEADING).map_or((snapshot, ""), |at| snapshot.split_at(at))
+    }
+
+    /// Returns whether the text of a snapshot shows an entry with this very text.
+    pub fn shows(snapshot: &str, entry: &str) -> bool {
+        let mut item = String::from("\n");
+        push_item(&mut item, entry);
+        snapshot.match_indices(&item).any(|(at, _)| {
+            // A longer entry that begins with the same lines continues with an indented line.
+            !snapshot[at + item.len()..].starts_with("  ")
+        })
+    }
 }
 
 /// The entries that fit, in their order.
@@ -132,9 +147,26 @@ mod tests {
         "#]]
         .assert_eq(&snapshot.text);
         assert_eq!((snapshot.shown.len(), snapshot.left_out), (3, 1));
+        let (persona, memory) = MemorySnapshot::divide(&snapshot.text);
+        assert_eq!((persona, memory.starts_with("# Memory\n")), ("Be brief.\n\n", true));
+        assert_eq!(MemorySnapshot::divide("Be brief.\n"), ("Be brief.\n", ""));
         assert_eq!(MemorySnapshot::render(Some(" \n"), &[], 100), None);
         let persona = MemorySnapshot::render(Some("Be brief."), &[], 100).unwrap();
         assert_eq!(persona.text, "Be brief.\n");
+    }
+
+    #[test]
+    fn a_snapshot_knows_which_texts_it_shows() {
+        let entries = [
+            entry(MemoryScope::User, "Prefers tabs", 1),
+            entry(MemoryScope::User, "Build: make\nTest: just", 2),
+        ];
+        let text = MemorySnapshot::render(None, &entries, 100).unwrap().text;
+        assert!(MemorySnapshot::shows(&text, "Prefers tabs"));
+        assert!(MemorySnapshot::shows(&text, "Build: make\nTest: just"));
+        for other in ["Prefers", "tabs", "Build: make", "Prefers tabs\nTest: just"] {
+            assert!(!MemorySnapshot::shows(&text, other), "{other}");
+        }
     }
 
     #[test]

@@ -13,11 +13,16 @@ pub fn of_new_thread(tools: &[&str]) -> i64 {
     if tools.is_empty() { NO_TOOLS } else { CURRENT }
 }
 
+/// Whether a thread has the tools of the current contract.
+pub fn is_current(kept: Option<i64>) -> bool {
+    matches!(kept, Some(CURRENT..))
+}
+
 /// What is said once in a conversation whose thread may lack tools. `kept` is its contract, `None` if none was recorded;
 /// `offered` are the tools of a thread that starts now. A conversation lacks nothing where no tool is switched on.
 pub fn lack_notice(kept: Option<i64>, offered: &[&str]) -> Option<String> {
     let why = match kept {
-        Some(CURRENT..) => return None,
+        kept if is_current(kept) => return None,
         Some(_) => "This conversation was started without",
         None => "An earlier version of Talaria started this conversation, so it may lack",
     };

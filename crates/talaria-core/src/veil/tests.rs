@@ -254,7 +254,7 @@ samples!(events -> Event {
         changes: vec![LearnedChange { scope: "user".to_owned(), before: some(), after: some(), revision: Some(1) }],
         proposal: Some("prop-1".to_owned()), why: some(), not_done: true, ..ReviewReport::default()
     }))],
-    Event::UsageUpdated { .. } => [Event::UsageUpdated { turn: Usage::default(), context: 0, window: None }],
+    Event::UsageUpdated { .. } => [Event::UsageUpdated { turn: Usage::default(), context: 0, window: None, input: None }],
     Event::RateLimits(_) => [Event::RateLimits(Box::new(RateLimits {
         primary: None, secondary: None, plan: some(), reached: some(),
     }))],

@@ -16,7 +16,7 @@ use talaria_core::input::InputPart;
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::learning::progress::{ReviewProgress, ReviewTurnEnd};
 use talaria_core::outcome::{Outcome, Report};
-use talaria_core::tool::{ToolInvocation, contract};
+use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
     Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ReviewStep, SessionPatch, SessionRow,
@@ -43,6 +43,7 @@ use talaria_home::faults;
 pub(crate) mod asker;
 pub(crate) mod feed;
 pub(crate) mod follow;
+pub(crate) mod own_question;
 pub(crate) mod pending;
 mod requests;
 pub(crate) mod rows;
@@ -122,6 +123,8 @@ pub(crate) struct Journal {
     new_contract: i64,
     /// What makes a review of the conversation due; none if there are no reviews.
     progress: Option<ReviewProgress>,
+    /// The tools of a thread that starts now.
+    offered: Vec<OfferedTool>,
     broken: bool,
 }
 
@@ -156,6 +159,7 @@ impl Journal {
             contract: contract::NO_TOOLS,
             new_contract: contract::NO_TOOLS,
             progress: None,
+            offered: Vec::new(),
             broken: false,
         }
     }
@@ -216,16 +220,22 @@ impl Journal {
         self.started = Some(started.clone());
     }
 
-    /// Records which tools the thread has, and says once if it lacks some. `fresh` is the contract of a thread that was just
-    /// started; `offered` are the tools of one that starts now.
-    pub(crate) fn tools(&mut self, row: &SessionRow, fresh: Option<i64>, offered: &[&str]) {
+    /// Records which tools the thread has. `fresh` is the contract of a thread that was just started, `offered` are the tools
+    /// of one that this turn may have to start, and `notice` is said once.
+    pub(crate) fn tools(
+        &mut self,
+        row: &SessionRow,
+        fresh: Option<i64>,
+        offered: &[OfferedTool],
+        notice: Option<String>,
+    ) {
+        let names: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
         self.contract = fresh.or(row.contract).unwrap_or(contract::NO_TOOLS);
-        self.new_contract = contract::of_new_thread(offered);
+        self.new_contract = contract::of_new_thread(&names);
+        self.offered = offered.to_vec();
         if fresh.is_some() {
             self.keep_contract();
-        } else if !row.contract_said
-            && let Some(message) = contract::lack_notice(row.contract, offered)
-        {
+        } else if let Some(message) = notice {
             self.event(Event::Warning { message });
             let patch = SessionPatch { contract_said: Some(true), ..SessionPatch::default() };
             self.changes.push(Change::Session(patch));
@@ -233,7 +243,11 @@ impl Journal {
     }
 
     fn keep_contract(&mut self) {
-        let patch = SessionPatch { contract: Some(self.contract), ..SessionPatch::default() };
+        let patch = SessionPatch {
+            contract: Some(self.contract),
+            tools: serde_json::to_string(&self.offered).ok(),
+            ..SessionPatch::default()
+        };
         self.changes.push(Change::Session(patch));
     }
 

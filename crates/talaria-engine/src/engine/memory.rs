@@ -6,6 +6,7 @@
 
 mod answers;
 mod changing;
+mod in_force;
 mod mirror;
 mod snapshot;
 

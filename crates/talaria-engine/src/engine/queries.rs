@@ -1,5 +1,6 @@
 //! What people and programs look at: status, sessions, tasks, what was said and done, and where words were said.
 
+mod context;
 pub(crate) mod views;
 
 use talaria_core::api::{

@@ -82,14 +82,12 @@ impl EngineTool {
     }
 }
 
-impl Inner {
-    /// The tools that a new thread is offered.
-    pub(crate) fn offered_tools(&self) -> Vec<ToolSpec> {
-        // A configuration that cannot be read decides at the call.
-        let config = self.home.load_config().map(|(config, _)| config).unwrap_or_default();
-        EngineTool::ALL.into_iter().filter(|tool| tool.is_on(&config)).map(EngineTool::spec).collect()
-    }
+/// The tools that a new thread is offered. What is permitted is judged again at every call.
+pub(crate) fn offered_tools(config: &Config) -> Vec<ToolSpec> {
+    EngineTool::ALL.into_iter().filter(|tool| tool.is_on(config)).map(EngineTool::spec).collect()
+}
 
+impl Inner {
     /// What runs the calls of a session's conversation.
     pub(crate) fn tool_runner(self: &Arc<Self>, session: &SessionId) -> ToolRunner {
         let (engine, session) = (Arc::clone(self), session.clone());
@@ -161,6 +159,8 @@ fn permitted(
 #[cfg(test)]
 mod tests {
     use talaria_core::config::{self, RecallScope};
+    use talaria_core::prompt_cost::estimate_tokens;
+    use talaria_core::tool::OfferedTool;
 
     use super::*;
 
@@ -190,6 +190,9 @@ mod tests {
         let specs = EngineTool::ALL.map(EngineTool::spec);
         let text: String = specs.iter().map(|spec| format!("{}{}", spec.description, spec.schema)).collect();
         assert!(text.len() < 6000, "{} bytes", text.len());
+        let tokens: u64 = specs.iter().map(|spec| estimate_tokens(OfferedTool::from(spec).bytes)).sum();
+        println!("prompt overhead of contract 1 with an empty memory: about {tokens} tokens (limit 2000)");
+        assert!(tokens < 2000, "{tokens} tokens");
         for word in ["oneOf", "anyOf", "$ref", "minimum", "maximum", "pattern"] {
             assert!(!text.contains(word), "{word}");
         }

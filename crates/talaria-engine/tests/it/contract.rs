@@ -10,7 +10,10 @@ use talaria_testkit::Codex;
 use crate::home::Home;
 use crate::stage::both_versions;
 
-both_versions!(a_conversation_without_tools_says_so_once_and_continues);
+both_versions!(
+    a_conversation_without_tools_says_so_once_and_continues,
+    a_plan_is_offered_unless_the_user_switched_it_off
+);
 
 const TOOL: &str = "talaria_recall";
 
@@ -59,5 +62,32 @@ async fn a_conversation_without_tools_says_so_once_and_continues(codex: Codex) {
     let (second, _) = home.run("a new one").await;
     assert!(home.model.requests().pop().unwrap().tool_names().contains(&TOOL));
     assert_eq!(notices(&home, &second).await, [""; 0]);
+    home.close().await;
+}
+
+/// 0.166 offers no plan by itself; 0.130 always does and cannot be asked not to.
+async fn a_plan_is_offered_unless_the_user_switched_it_off(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let offered = async |home: &Home| {
+        home.model.push(Reply::say("ok"));
+        let (started, report) = home.run("begin").await;
+        assert_eq!(report.outcome, Outcome::Completed);
+        (started, home.model.requests().pop().unwrap().tool_names().contains(&"update_plan"))
+    };
+    let (first, is_offered) = offered(&home).await;
+    assert!(is_offered);
+    home.stop(false).await;
+    home.open().await;
+    another(&home, &first).await;
+    assert!(
+        home.model.requests().pop().unwrap().tool_names().contains(&"update_plan"),
+        "also after a resume"
+    );
+    home.stop(true).await;
+    home.codex_home.append_config("[tools.update_plan]\nenabled = false");
+    home.open().await;
+    let is_always_offered = codex.version == "0.130.0";
+    assert_eq!(offered(&home).await.1, is_always_offered);
     home.close().await;
 }

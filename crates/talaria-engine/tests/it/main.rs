@@ -13,6 +13,7 @@ mod attaching;
 mod bare;
 mod choosing;
 mod compacting;
+mod context;
 mod contract;
 mod crowd;
 mod digests;

@@ -2,11 +2,14 @@
 //! not, and who may write is judged at the call. `losing_nothing` has the files and the rows without a Codex.
 
 mod losing_nothing;
+mod secret_corpus;
 
 use std::fs;
 
 use serde_json::{Value, json};
-use talaria_core::api::{Compact, MemoryHistoryQuery, MemoryQuery, MemoryWish, SessionStarted};
+use talaria_core::api::{
+    Compact, MemoryHistoryQuery, MemoryItem, MemoryPresence, MemoryQuery, MemoryWish, SessionStarted,
+};
 use talaria_core::event::Event;
 use talaria_core::outcome::Outcome;
 use talaria_core::principal::Principal;
@@ -143,6 +146,20 @@ async fn the_users_own_instructions_and_the_persona_are_in_the_prompt(codex: Cod
     home.close().await;
 }
 
+/// What a conversation has of the memory, as a person is shown it.
+async fn held(home: &Home, started: &SessionStarted) -> Vec<String> {
+    let query = MemoryQuery { session: Some(started.id.to_string()), cwd: None };
+    let list = home.engine().memory(query).await.unwrap();
+    let presence = |item: &MemoryItem| match item.in_session.unwrap() {
+        MemoryPresence::Current => "current",
+        MemoryPresence::Earlier => "earlier",
+        MemoryPresence::Missing => "missing",
+    };
+    let entries = list.entries.iter().map(|item| format!("{} {}", presence(item), item.text));
+    let removed = list.session.unwrap().removed;
+    entries.chain(removed.iter().map(|item| format!("removed {}", item.text))).collect()
+}
+
 async fn a_compaction_brings_the_newest_memory(codex: Codex) {
     let mut home = Home::real(&codex).await;
     home.open().await;
@@ -151,9 +168,23 @@ async fn a_compaction_brings_the_newest_memory(codex: Codex) {
         MemoryWish::Add { scope: "user".to_owned(), text: "Likes cranes".to_owned(), cwd: "/".to_owned() },
     )
     .await;
+    change(
+        &home,
+        MemoryWish::Add { scope: "notes".to_owned(), text: "Uses a loom".to_owned(), cwd: "/".to_owned() },
+    )
+    .await;
     let (started, prompt) = asked(&home, "hello").await;
     assert!(prompt.contains("Likes cranes"), "{prompt}");
+    assert_eq!(held(&home, &started).await, ["current Likes cranes", "current Uses a loom"]);
     change(&home, MemoryWish::Replace { entry: "cranes".to_owned(), text: "Likes storks".to_owned() }).await;
+    change(&home, MemoryWish::Remove { entry: "loom".to_owned() }).await;
+    change(
+        &home,
+        MemoryWish::Add { scope: "notes".to_owned(), text: "Uses a kiln".to_owned(), cwd: "/".to_owned() },
+    )
+    .await;
+    let kept = ["earlier Likes storks", "missing Uses a kiln", "removed Uses a loom"];
+    assert_eq!(held(&home, &started).await, kept);
     home.stop(false).await;
     home.open().await;
     let go_on = async |home: &Home| {
@@ -168,12 +199,14 @@ async fn a_compaction_brings_the_newest_memory(codex: Codex) {
         prompt.contains("Likes cranes") && !prompt.contains("Likes storks"),
         "the first one stays: {prompt}"
     );
+    assert_eq!(held(&home, &started).await, kept, "it was sent another text and does not use it");
     home.model.push(Reply::say("They said hello."));
     let (id, compact) = (started.id.clone(), Compact { caller: home.caller.clone() });
     let next = home.on(|engine| async move { engine.compact(id.as_str(), compact).await }).await.unwrap();
     assert_eq!(home.events(&next, next.after).await.outcome().await.outcome, Outcome::Completed);
     let prompt = go_on(&home).await;
     assert!(prompt.contains("Likes storks") && !prompt.contains("Likes cranes"), "{prompt}");
+    assert_eq!(held(&home, &started).await, ["current Likes storks", "current Uses a kiln"]);
     home.close().await;
 }
 

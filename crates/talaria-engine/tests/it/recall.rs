@@ -8,7 +8,7 @@ use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::principal::Principal;
-use talaria_scripted::{Gate, Reply};
+use talaria_scripted::{Gate, ModelUsage, Reply};
 use talaria_testkit::Codex;
 
 use crate::home::{Home, calling};
@@ -18,6 +18,7 @@ use crate::tasks::conversation;
 both_versions!(
     a_model_finds_and_reads_what_an_earlier_conversation_said,
     a_resumed_thread_keeps_the_tool,
+    what_a_compaction_took_out_of_the_turn_is_found,
     a_call_that_no_engine_was_there_for_is_answered_by_the_next;
     newest:
     what_a_model_sees_is_judged_at_the_call,
@@ -108,6 +109,37 @@ async fn a_resumed_thread_keeps_the_tool(codex: Codex) {
     assert!(asked.tool_names().contains(&TOOL), "{:?}", asked.tool_names());
     let found = returned(&home).pop().unwrap();
     assert!(found.contains("(this conversation)") && found.contains("[pelican]"), "{found}");
+    home.close().await;
+}
+
+/// Codex shortens the conversation in the middle of a turn when its model has read enough.
+async fn what_a_compaction_took_out_of_the_turn_is_found(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    let config = home.codex_home.path().join("config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("model_auto_compact_token_limit = 20000\n{text}")).unwrap();
+    home.open().await;
+    let much = ModelUsage { input: 50_000, cached: 0, output: 10, reasoning: 0 };
+    home.model.play([
+        recall(json!({ "query": "ospreys" })).usage(much),
+        Reply::say("They spoke of birds."),
+        recall(json!({ "query": "ospreys" })),
+        Reply::say("Found."),
+    ]);
+    let (started, report) = home.run("the ospreys chose the cluster").await;
+    assert_eq!((&report.outcome, report.text.as_deref()), (&Outcome::Completed, Some("Found.")));
+    let events = home.all(&started).await;
+    let is_compaction = |event: &Event| match event {
+        Event::ItemCompleted { item } => matches!(item.body, ItemBody::Compaction(_)),
+        event => matches!(event, Event::Compacted),
+    };
+    assert!(events.iter().any(|numbered| is_compaction(&numbered.event)), "{events:#?}");
+    let steps = steps(&home, &started).await;
+    let [(_, before), (_, after)] = &steps[..] else { panic!("{steps:#?}") };
+    assert!(before.starts_with("Passages with \"ospreys\": 0 found"), "{before}");
+    assert!(before.contains("Left out: 1 of the present turn"), "{before}");
+    assert!(after.starts_with("Passages with \"ospreys\": 1 found"), "{after}");
+    assert!(after.contains("the [ospreys] chose the cluster"), "{after}");
     home.close().await;
 }
 

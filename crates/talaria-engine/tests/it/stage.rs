@@ -61,8 +61,6 @@ impl Real {
     pub(crate) async fn start(codex: &Codex) -> Self {
         let model = ScriptedModel::start().await.unwrap();
         let home = CodexHome::new(&model);
-        // 0.166 offers the plan only when asked to; 0.130 does not know the key and always offers it.
-        home.append_config("[tools.update_plan]\nenabled = true");
         let config = fs::read(home.path().join("config.toml")).unwrap();
         let marker = Marker::new();
         let host = Host::start(real_spec(codex, &home, &marker)).await.unwrap();

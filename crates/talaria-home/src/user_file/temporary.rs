@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::UserFileError;
 use super::read::Content;
-use crate::faults::blocking_point;
+use crate::faults::{blocking_point, check_space};
 
 /// A file of the home is its owner's business alone.
 const NEW_MODE: u32 = 0o600;
@@ -56,6 +56,7 @@ impl Drop for Temporary {
 
 fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
+    check_space()?;
     if let Some(old) = old {
         let ours = file.metadata()?;
         let mut mode = old.mode;

@@ -224,7 +224,9 @@ async fn the_memory_is_changed_listed_and_taken_back_by_a_person_alone() {
     }
     let edit = MemoryWish::Replace { entry: "the user".to_owned(), text: "likes herons".to_owned() };
     let edited = client.change_memory(&edit).await.unwrap().changed.remove(0);
-    let query = MemoryQuery { cwd: Some(cwd.clone()) };
+    let query = MemoryQuery { cwd: Some(cwd.clone()), session: None };
+    let stranger = MemoryQuery { session: Some("no-such-session".to_owned()), ..query.clone() };
+    assert_eq!(code(client.memory(&stranger).await), ProblemCode::Unknown);
     let list = client.memory(&query).await.unwrap();
     let line = |item: &MemoryItem| format!("{} {} {}", item.scope.len() > 5, item.text, item.is_shown);
     let lines: Vec<String> = list.entries.iter().map(line).collect();

@@ -6,11 +6,17 @@ use std::time::{Duration, Instant};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use talaria_core::ids::SessionId;
-use talaria_store::{OpenOptions, SessionFilter, SessionLookup, Store};
+use talaria_store::{OpenOptions, SearchFilter, SearchedKind, SessionFilter, SessionLookup, Store};
 
 use crate::row;
 
 const RUNS: usize = 21;
+/// Runs of which the slowest one in a hundred is shown.
+const MANY_RUNS: usize = 200;
+/// How long a recall may take, in milliseconds.
+const RECALL_LIMIT: f64 = 20.0;
+/// As many passages as `talaria_recall` looks for.
+const PASSAGES: u32 = 200;
 
 pub(crate) async fn measure(place: &Path) {
     let path = large(place).await;
@@ -54,6 +60,9 @@ pub(crate) async fn measure(place: &Path) {
         })
         .await;
     }
+    for (figure, typed) in searches {
+        recall(&store, figure, typed).await;
+    }
     time("preview of a prune by age and size", "-", async || {
         let policy = talaria_store::PrunePolicy {
             older_than: Some(5000),
@@ -64,6 +73,23 @@ pub(crate) async fn measure(place: &Path) {
     })
     .await;
     store.close().await;
+}
+
+/// Searches as `talaria_recall` does: what was said and done, then what tools printed. Prints the ratio of the 99th
+/// percentile to the limit.
+async fn recall(store: &Store, figure: &str, typed: &str) {
+    let mut times = Vec::new();
+    for _ in 0..MANY_RUNS {
+        let begun = Instant::now();
+        for kind in [SearchedKind::SaidAndDone, SearchedKind::Outputs] {
+            let filter = SearchFilter { kind: Some(kind), ..SearchFilter::default() };
+            store.search_within(typed, &filter, PASSAGES).await.unwrap();
+        }
+        times.push(begun.elapsed().as_secs_f64() * 1000.0);
+    }
+    times.sort_by(f64::total_cmp);
+    let p99 = times[MANY_RUNS * 99 / 100];
+    row(&format!("recall: {figure}, p99 {p99:.2} ms"), &format!("{:.2} of limit", p99 / RECALL_LIMIT), "< 1");
 }
 
 /// Prints the median of some runs.
@@ -81,7 +107,7 @@ pub(crate) async fn time(figure: &str, aim: &str, work: impl AsyncFn()) {
 
 /// 10,000 sessions with 100 events, 10 messages and a turn each.
 async fn large(place: &Path) -> PathBuf {
-    let path = place.join("large/talaria.db");
+    let path = place.join("large-2/talaria.db");
     if path.exists() {
         let found = Store::open(&path, 0, &OpenOptions::default()).await;
         if let Ok(store) = found {
@@ -92,7 +118,7 @@ async fn large(place: &Path) -> PathBuf {
             }
         }
     }
-    crate::fresh(place, "large");
+    crate::fresh(place, "large-2");
     Store::open(&path, 0, &OpenOptions::default()).await.unwrap().close().await;
     let options = SqliteConnectOptions::new().filename(&path).pragma("synchronous", "off");
     let mut conn = options.connect().await.unwrap();
@@ -132,12 +158,14 @@ const FILL: &str = r#"
     from session, n;
     with recursive n (i) as (select 1 union all select i + 1 from n where i < 10)
     insert into message (session, key, turn, seq, role, text, json, at)
-    select id, i, 1, i * 10, 'assistant',
+    select id, i, 1, i * 10, case i % 5 when 0 then 'tool' when 1 then 'user' else 'assistant' end,
            (select group_concat(text, ' ') from word
             where word.id in ((created_at * 7 + i) % 24, (created_at * 5 + i * 3) % 24, (created_at + i * 11) % 24,
                               (created_at * 3 + i * 5 + 7) % 24, (created_at / 10 + i) % 24))
            || case when created_at = 7777 and i = 7 then ' needle77777' else ' ' || created_at end,
-           '{}', created_at + i
+           case i % 5 when 4 then '{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"exec_command"}}]}'
+                else '{"role":"user","content":"said"}' end,
+           created_at + i
     from session, n;
     insert into message_index (message_index) values ('rebuild');
 "#;

@@ -187,6 +187,36 @@ pub async fn the_steps_of_one_turn_are_found(store: Store) {
     assert_eq!(steps.iter().map(|event| event.seq).collect::<Vec<_>>(), [6, 7]);
 }
 
+/// What began a thread or shortened the conversation; other steps are not among them.
+pub async fn threads_and_compactions_are_found(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let event = |kind: &str, item: &str| NewEvent {
+        turn: Some(1),
+        kind: kind.to_owned(),
+        json: serde_json::json!({ "type": kind, "item": { "kind": item } }).to_string(),
+    };
+    let events = vec![
+        event("session_started", ""),
+        event("item_completed", "command"),
+        event("item_started", "compaction"),
+        event("item_completed", "compaction"),
+        event("compacted", ""),
+        event("session_started", ""),
+    ];
+    let changes = vec![Change::NewTurn(scene::turn(1))];
+    store.append(Batch { events, changes, ..scene::batch(&id, 1, &[]) }).await.unwrap();
+    let found = async |after| {
+        let events = store.landmarks(&id, after).await.unwrap();
+        events.iter().map(|event| event.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(found(0).await, [1, 4, 5, 6]);
+    assert_eq!(found(4).await, [5, 6]);
+    let last = async |kind| store.last_event_of(&id, kind).await.unwrap().map(|event| event.seq);
+    assert_eq!((last("session_started").await, last("note").await), (Some(6), None));
+    let other = scene::session(&store, "two").await;
+    assert!(store.landmarks(&other, 0).await.unwrap().is_empty());
+}
+
 /// Dropping the future at any moment is harmless.
 pub async fn a_caller_that_stops_waiting_leaves_no_half_of_a_batch(store: Store) {
     let id = scene::session(&store, "one").await;

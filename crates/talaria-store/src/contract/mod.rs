@@ -40,6 +40,7 @@ macro_rules! contract_tests {
                 a_batch_larger_than_any_statement_is_kept_whole,
                 events_are_paged_by_number,
                 the_steps_of_one_turn_are_found,
+                threads_and_compactions_are_found,
                 a_caller_that_stops_waiting_leaves_no_half_of_a_batch,
             ],
             leases: [

@@ -208,6 +208,7 @@ pub async fn a_kind_of_message_is_searched_alone(store: Store) {
         (Some(SearchedKind::Answers), 2),
         (Some(SearchedKind::Commands), 1),
         (Some(SearchedKind::Patches), 1),
+        (Some(SearchedKind::Outputs), 1),
     ];
     for (kind, count) in kinds {
         assert_eq!(found(kind).await, count, "{kind:?}");

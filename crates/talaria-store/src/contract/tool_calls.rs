@@ -189,8 +189,10 @@ pub async fn a_session_keeps_the_contract_of_its_thread(store: Store) {
     let said = SessionPatch { contract_said: Some(true), ..SessionPatch::default() };
     store.append(scene::change(&id, 5, Change::Session(said))).await.unwrap();
     assert_eq!(kept().await, (None, true));
-    let patch = SessionPatch { contract: Some(1), ..SessionPatch::default() };
+    let tools = Some("[]".to_owned());
+    let patch = SessionPatch { contract: Some(1), tools: tools.clone(), ..SessionPatch::default() };
     store.append(scene::change(&id, 6, Change::Session(patch))).await.unwrap();
     store.append(scene::change(&id, 7, Change::Session(SessionPatch::default()))).await.unwrap();
     assert_eq!(kept().await, (Some(1), true));
+    assert_eq!(store.session(&id).await.unwrap().unwrap().tools, tools);
 }

@@ -32,6 +32,8 @@ pub enum SearchedKind {
     Commands,
     /// Files that were patched.
     Patches,
+    /// What tools printed.
+    Outputs,
 }
 
 /// A message in which all words occur.

@@ -65,6 +65,8 @@ pub struct SessionPatch {
     pub contract: Option<i64>,
     /// Whether it was said which tools the thread lacks.
     pub contract_said: Option<bool>,
+    /// The tools of its thread with their sizes, as JSON.
+    pub tools: Option<String>,
 }
 
 /// A session that was kept.
@@ -100,6 +102,8 @@ pub struct SessionRow {
     pub contract_said: bool,
     /// What happened since its last review was put on record.
     pub review: ReviewCount,
+    /// The tools of its thread with their sizes, as JSON; `None` if that was not recorded.
+    pub tools: Option<String>,
     /// Whether it is out of the ordinary list.
     pub archived: bool,
     /// When it was made.

@@ -77,6 +77,41 @@ impl SqliteStore {
         rows::all(&found)
     }
 
+    pub(crate) async fn last_event_of(
+        &self,
+        session: &SessionId,
+        kind: &str,
+    ) -> Result<Option<EventRow>, StoreError> {
+        let found = sqlx::query(
+            "select seq, turn, at, kind, json from event where session = $1 and kind = $2
+             order by seq desc limit 1",
+        )
+        .bind(session.as_str())
+        .bind(kind)
+        .fetch_optional(self.readers())
+        .await?;
+        rows::one(found.as_ref())
+    }
+
+    pub(crate) async fn landmarks(
+        &self,
+        session: &SessionId,
+        after: i64,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let found = sqlx::query(
+            "select seq, turn, at, kind, json from event
+             where session = $1 and seq > $2
+               and (kind in ('session_started', 'compacted')
+                    or (kind = 'item_completed' and json_extract(json, '$.item.kind') = 'compaction'))
+             order by seq",
+        )
+        .bind(session.as_str())
+        .bind(after)
+        .fetch_all(self.readers())
+        .await?;
+        rows::all(&found)
+    }
+
     pub(crate) async fn events_of_turn(
         &self,
         session: &SessionId,

@@ -137,6 +137,7 @@ fn kind(kind: SearchedKind) -> String {
         SearchedKind::Answers => format!("role = 'assistant' and {CONTENT} is not null"),
         SearchedKind::Commands => format!("{CALLED} = 'exec_command'"),
         SearchedKind::Patches => format!("{CALLED} = 'apply_patch'"),
+        SearchedKind::Outputs => "role = 'tool'".to_owned(),
     }
 }
 

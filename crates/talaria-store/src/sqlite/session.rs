@@ -34,6 +34,7 @@ impl FromRow for SessionRow {
             contract: row.try_get("contract")?,
             contract_said: row.try_get("contract_said")?,
             review: rows::review_count(row)?,
+            tools: row.try_get("tools")?,
             archived: row.try_get("archived")?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
@@ -165,7 +166,8 @@ pub(crate) async fn update(
              archived = coalesce($12, archived),
              state = coalesce($13, state),
              contract = coalesce($14, contract),
-             contract_said = coalesce($15, contract_said)
+             contract_said = coalesce($15, contract_said),
+             tools = coalesce($16, tools)
          where id = $1",
     )
     .bind(session.as_str())
@@ -183,6 +185,7 @@ pub(crate) async fn update(
     .bind(patch.state.map(SessionState::as_str))
     .bind(patch.contract)
     .bind(patch.contract_said)
+    .bind(patch.tools)
     .execute(conn)
     .await?;
     Ok(())

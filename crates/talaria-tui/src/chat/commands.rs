@@ -37,6 +37,10 @@ pub enum SlashCommand {
     Compact,
     /// What was spent.
     Usage,
+    /// What every part of the prompt costs.
+    Context,
+    /// Something about the memory, in the words of `talaria memory`, as they were typed; the list if there are none.
+    Memory(String),
     /// What runs and what waits.
     Status,
     /// List tasks.
@@ -160,6 +164,8 @@ enum Shape {
     Words(fn(Vec<String>) -> SlashCommand),
     /// All of the rest as it was typed, and there must be something.
     Text(fn(String) -> SlashCommand),
+    /// All of the rest as it was typed, perhaps nothing.
+    Line(fn(String) -> SlashCommand),
     /// A request, and for how long.
     Approve,
     /// A request, and why not.
@@ -233,6 +239,8 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
         SlashCommand::Reasoning(_) => "reasoning",
         SlashCommand::Compact => "compact",
         SlashCommand::Usage => "usage",
+        SlashCommand::Context => "context",
+        SlashCommand::Memory(_) => "memory",
         SlashCommand::Status => "status",
         SlashCommand::Tasks => "tasks",
         SlashCommand::Task(_) => "task",

@@ -128,7 +128,7 @@ impl Known {
             Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. } => {
                 self.usage = Usage::default();
             }
-            Event::UsageUpdated { turn, context, window } => {
+            Event::UsageUpdated { turn, context, window, .. } => {
                 self.usage = *turn;
                 self.context = window.filter(|&window| window > 0).map(|window| (*context, window));
             }

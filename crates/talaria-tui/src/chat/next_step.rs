@@ -11,6 +11,8 @@ pub fn in_chat(step: &NextStep) -> String {
         NextStep::ListTasks => "`/task list` shows whether it started".to_owned(),
         NextStep::ListActiveTasks => "`/task list --active` shows the tasks that are running".to_owned(),
         NextStep::ListBackground => "`/ps` lists them".to_owned(),
+        NextStep::ListMemory => "see `/memory`".to_owned(),
+        NextStep::ListMemoryChanges => "see `/memory history` and `/memory pending`".to_owned(),
         NextStep::CheckTask { task } => format!("`/task show {task}` shows whether it arrived"),
         NextStep::ShowSession { session } => format!("see `/resume {session}`"),
         NextStep::ContinueSession { session } => format!("`/resume {session}` opens it"),

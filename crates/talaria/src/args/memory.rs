@@ -28,6 +28,9 @@ pub(crate) enum MemoryAction {
     /// List what is remembered; * marks what a new conversation here starts with
     #[command(after_help = EXAMPLES)]
     List {
+        /// Say what this conversation has of it, by its id
+        #[arg(long, value_name = "ID")]
+        session: Option<String>,
         /// Print one JSON object per entry
         #[arg(long)]
         json: bool,
@@ -85,7 +88,7 @@ pub(crate) enum MemoryAction {
         #[arg(long)]
         json: bool,
     },
-    /// Take back a change; that is a change, too
+    /// Undo a change; that is a change, too
     #[command(after_help = EXAMPLES)]
     Undo {
         /// The number of the change, from `history`

@@ -18,12 +18,14 @@ use crate::args::{CodexRuntime, TaskAction};
 use crate::caller;
 use crate::engine::{not_done, refused, refused_id};
 use crate::trouble::{Trouble, exit};
-use crate::{runtime, sessions, tasks};
+use crate::{context, runtime, sessions, tasks};
 use talaria_core::ids::SessionId;
 use talaria_server::client::ClientError;
 
 mod answer;
 mod choice;
+mod line;
+mod memory;
 mod ps;
 mod resume;
 mod skills;
@@ -68,6 +70,11 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
             sessions::hits(&found.map_err(|error| refused("cannot search", &error))?, &words, look)
         }
         SlashCommand::Usage => usage::page(place).await?,
+        SlashCommand::Context => {
+            let report = context::read(client, session(place)?.as_str()).await?;
+            context::page(&report, look)
+        }
+        SlashCommand::Memory(typed) => memory::run(&typed, place).await?,
         SlashCommand::Status => standing::page(place).await?,
         SlashCommand::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();

@@ -263,7 +263,12 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
 fn is_about_conversation(command: &SlashCommand) -> bool {
     matches!(
         command,
-        SlashCommand::Usage | SlashCommand::Status | SlashCommand::Export(_) | SlashCommand::Compact
+        SlashCommand::Usage
+            | SlashCommand::Context
+            | SlashCommand::Memory(_)
+            | SlashCommand::Status
+            | SlashCommand::Export(_)
+            | SlashCommand::Compact
     )
 }
 

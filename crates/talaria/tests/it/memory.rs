@@ -30,7 +30,7 @@ async fn the_memory_is_added_to_edited_removed_and_brought_back() {
         .exits(2)
         .complains(&["not found", "talaria memory list"]);
     scene.run(&["memory", "remove", "spaces"]).await.exits(0).prints(&["removed"]);
-    scene.run(&["memory", "undo", "4"]).await.exits(0).prints(&["taken back"]);
+    scene.run(&["memory", "undo", "4"]).await.exits(0).prints(&["undone: mem-"]);
     scene
         .run(&["memory", "undo", "1"])
         .await
@@ -93,5 +93,44 @@ async fn an_engine_killed_at_every_step_of_a_write_loses_nothing_and_repeats_not
         }
         assert_eq!(rows.len(), 1 + 2 * (round + 1), "{point} {after}");
     }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_full_disk_loses_nothing_and_the_file_is_written_when_there_is_space() {
+    let mut scene = Scene::empty().await;
+    let full = scene.work().join("full");
+    scene.set("TALARIA_FULL_DISK", &full);
+    scene.run(&["memory", "add", "there before"]).await.exits(0);
+    fs::write(&full, "").unwrap();
+    let added = scene.run(&["memory", "add", "while it is full"]).await.exits(0);
+    added
+        .prints(&["remembered: mem-"])
+        .complains(&["the memory file is left as it is and the entries are kept"]);
+    assert_eq!(file(&scene), "there before\n", "not a part of the new text either");
+    let memories = scene.home().join("memories");
+    let names =
+        || fs::read_dir(&memories).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(names(), ["USER.md"], "nothing is left beside it");
+    fs::write(memories.join("USER.md"), "there before\n§\ntyped meanwhile\n").unwrap();
+    scene.run(&["memory", "edit", "there before", "changed meanwhile"]).await.exits(0);
+    let texts = async || {
+        let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
+        let mut texts: Vec<String> =
+            rows.iter().map(|row| row["text"].as_str().unwrap().to_owned()).collect();
+        texts.sort();
+        texts
+    };
+    let all = ["changed meanwhile", "typed meanwhile", "while it is full"];
+    assert_eq!(texts().await, all);
+    // The next engine knows of nothing but rows and the file.
+    let pid = scene.engine_pid().await.unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    assert_eq!(texts().await, all);
+    fs::remove_file(&full).unwrap();
+    assert_eq!(texts().await, all);
+    let mut written: Vec<String> = file(&scene).split("\n§\n").map(|text| text.trim().to_owned()).collect();
+    written.sort();
+    assert_eq!(written, all);
     scene.close().await;
 }

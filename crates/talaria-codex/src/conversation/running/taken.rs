@@ -133,7 +133,7 @@ mod tests {
     }
 
     fn usage() -> Event {
-        Event::UsageUpdated { turn: Usage::default(), context: 0, window: None }
+        Event::UsageUpdated { turn: Usage::default(), context: 0, window: None, input: None }
     }
 
     fn unread(mut taken: Taken) -> Vec<String> {

@@ -14,14 +14,14 @@ pub(crate) enum Asker {
     /// Talaria itself, which asks again by itself what it asked before.
     Talaria {
         /// What for.
-        about: OwnQuestion,
+        about: QuestionTopic,
     },
 }
 
 /// What Talaria itself asks people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum OwnQuestion {
+pub(crate) enum QuestionTopic {
     /// Whether a task may have more than its sandbox.
     TaskPower,
     /// Whether a model may read a web page.
@@ -79,7 +79,7 @@ mod tests {
         let asker = Asker::Codex(asked);
         let origin = asker.origin(Some("nonce".to_owned()));
         assert_eq!((origin.host.as_deref(), Asker::of(&origin)), (Some("nonce"), Some(asker)));
-        let own = Asker::Talaria { about: OwnQuestion::TaskPower };
+        let own = Asker::Talaria { about: QuestionTopic::TaskPower };
         assert_eq!(Asker::of(&own.origin(None)), Some(own));
     }
 }

@@ -11,7 +11,7 @@ use talaria_guard::place::Place;
 use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, RequestPatch, RequestState};
 
 use super::Journal;
-use crate::engine::journal::asker::{Asker, OwnQuestion};
+use crate::engine::journal::asker::{Asker, QuestionTopic};
 use crate::engine::journal::rows;
 use crate::engine::outbox::notices;
 use talaria_codex::conversation::Watcher;
@@ -99,7 +99,7 @@ impl Journal {
     }
 
     /// Puts a question of Talaria's own to a person.
-    pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: OwnQuestion) {
+    pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: QuestionTopic) {
         let opened = Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place: None, digest: None };
         Veil::default().cover(opened, &mut |event| {
             if let Event::RequestOpened { ask, .. } = &event {

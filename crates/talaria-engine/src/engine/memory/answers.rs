@@ -1,20 +1,22 @@
 //! What people see and change of the memory through the API. A model has the tool; it calls none of this.
 
 use talaria_core::api::{
-    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryProposal, MemoryProposedChange,
-    MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten, Problem, ProblemCode,
+    MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryPresence, MemoryProposal,
+    MemoryProposedChange, MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten, Problem, ProblemCode,
+    SessionMemory,
 };
 use talaria_core::memory::draft::{MemoryOperation, MemoryStep};
 use talaria_core::memory::find::find;
 use talaria_core::memory::snapshot::MemorySnapshot;
 use talaria_core::memory::{MemoryChange, MemoryEntry, MemoryScope};
+use talaria_core::next_step::NextStep;
 use talaria_store::{
     MemoryAuthor, MemoryEntryRow, MemoryOrigin, MemoryProposalState, MemoryRevisionFilter, MemoryRevisionRow,
-    StoreError,
+    SessionRow, StoreError,
 };
 
 use super::snapshot::snapshot_chars;
-use super::{MemoryOutcome, MemoryRefused, project_at, scopes_of};
+use super::{MemoryOutcome, MemoryRefused, project_at, project_of, scopes_of};
 use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
@@ -26,7 +28,14 @@ impl Engine {
     /// Lists what is remembered, after hand edits were read back.
     pub async fn memory(&self, query: MemoryQuery) -> Result<MemoryList, Problem> {
         self.require(Needs::SeeAll, "memory", "list the memory").await?;
-        let project = query.cwd.as_deref().map(project_at);
+        let session = match &query.session {
+            Some(id) => Some(self.find(id).await?),
+            None => None,
+        };
+        let project = match &session {
+            Some(row) => Some(self.project(row).await.map_err(|error| views::problem(&error))?),
+            None => query.cwd.as_deref().map(project_at),
+        };
         let listed = async {
             let notes = self.sync_all(project.as_deref()).await?;
             let mut entries = Vec::new();
@@ -48,7 +57,47 @@ impl Engine {
         for entry in &mut entries {
             entry.is_shown = shown.as_ref().is_some_and(|shown| shown.contains(&entry.id));
         }
-        Ok(MemoryList { project, entries, pending, notes })
+        let session = match session {
+            Some(row) => {
+                let had = self.held_by(&row, &mut entries).await;
+                Some(had.map_err(|error| views::problem(&error))?)
+            }
+            None => None,
+        };
+        Ok(MemoryList { project, entries, session, pending, notes })
+    }
+
+    async fn project(&self, row: &SessionRow) -> Result<String, StoreError> {
+        Ok(project_of(row, self.inner.shelf.store.task(&row.id).await?.as_ref()))
+    }
+
+    /// Marks the entries that a conversation has in its prompt, and returns what it has besides.
+    async fn held_by(
+        &self,
+        row: &SessionRow,
+        entries: &mut [MemoryItem],
+    ) -> Result<SessionMemory, StoreError> {
+        let snapshot = self.inner.snapshot_in_force(&row.id).await?;
+        let has = |id: &String| snapshot.as_ref().is_some_and(|snapshot| snapshot.entries.contains(id));
+        for entry in entries.iter_mut() {
+            let is_current =
+                snapshot.as_ref().is_some_and(|snapshot| MemorySnapshot::shows(&snapshot.text, &entry.text));
+            entry.in_session = Some(match has(&entry.id) {
+                true if is_current => MemoryPresence::Current,
+                true => MemoryPresence::Earlier,
+                false => MemoryPresence::Missing,
+            });
+        }
+        let mut removed = Vec::new();
+        for id in snapshot.iter().flat_map(|snapshot| &snapshot.entries) {
+            if !entries.iter().any(|entry| entry.id == *id)
+                && let Some(gone) = self.inner.shelf.store.memory_entry(id).await?
+            {
+                removed.push(self.item(gone).await?);
+            }
+        }
+        let since = snapshot.map(|snapshot| views::time(snapshot.at));
+        Ok(SessionMemory { id: row.id.to_string(), since, removed })
     }
 
     /// Lists changes of the memory, newest first.
@@ -134,8 +183,7 @@ impl Engine {
             return Ok(entry.clone());
         }
         find(entries.iter(), typed).cloned().map_err(|error| {
-            Problem::new(ProblemCode::Unknown, format!("{typed:?}: {error}"))
-                .try_this("see `talaria memory list`")
+            Problem::new(ProblemCode::Unknown, format!("{typed:?}: {error}")).next(NextStep::ListMemory)
         })
     }
 
@@ -163,6 +211,7 @@ impl Engine {
             session: origin.and_then(|origin| origin.session).map(|id| id.to_string()),
             updated_at: views::time(updated_at),
             is_shown: false,
+            in_session: None,
         })
     }
 }
@@ -204,7 +253,7 @@ fn problem(refused: &MemoryRefused) -> Problem {
         }
         MemoryRefused::Conflict(why) => {
             Problem::new(ProblemCode::Conflict, format!("nothing was changed: {why}"))
-                .try_this("see `talaria memory history` and `talaria memory pending`")
+                .next(NextStep::ListMemoryChanges)
         }
         MemoryRefused::Store(error) => views::problem(error),
     }

@@ -51,11 +51,10 @@ impl OpeningMemory {
 
 impl Inner {
     /// Reads what a conversation is opened with.
-    pub(crate) async fn opening_memory(&self, row: &SessionRow) -> OpeningMemory {
-        let config = self.config();
+    pub(crate) async fn opening_memory(&self, row: &SessionRow, config: &Config) -> OpeningMemory {
         let mut opening = OpeningMemory::default();
         let persona = self.persona(&mut opening.warnings);
-        let entries = match self.opening_entries(row, &config, &mut opening.warnings).await {
+        let entries = match self.opening_entries(row, config, &mut opening.warnings).await {
             Ok(entries) => entries,
             Err(error) => {
                 let note =
@@ -64,7 +63,7 @@ impl Inner {
                 Vec::new()
             }
         };
-        let budget = snapshot_chars(&config);
+        let budget = snapshot_chars(config);
         opening.snapshot = MemorySnapshot::render(persona.as_deref(), &entries, budget);
         let (skills, notes) = self.opening_skills().await;
         let notes = notes.into_iter().filter_map(|note| self.memory.report(&note.clone(), note));
@@ -102,21 +101,23 @@ impl Inner {
 
     /// Records what the runtime was sent, unless it is what it was sent last.
     pub(crate) async fn record_memory(&self, row: &SessionRow, opening: &OpeningMemory) -> Option<String> {
-        let snapshot = opening.snapshot.as_ref()?;
         let store = &self.shelf.store;
-        let digest = digest(&snapshot.text);
+        let (text, entries) = match &opening.snapshot {
+            Some(snapshot) => (snapshot.text.clone(), snapshot.shown.clone()),
+            None => (String::new(), Vec::new()),
+        };
+        let digest = digest(&text);
         let recorded = async {
             let last = store.memory_snapshots(&row.id).await?.pop();
-            if last.is_some_and(|last| last.digest == digest) {
+            let is_known = match last {
+                Some(last) => last.digest == digest,
+                // A conversation without a record has none.
+                None => text.is_empty(),
+            };
+            if is_known {
                 return Ok(());
             }
-            let snapshot = MemorySnapshotRow {
-                session: row.id.clone(),
-                digest,
-                text: snapshot.text.clone(),
-                entries: snapshot.shown.clone(),
-                at: now_ms(),
-            };
+            let snapshot = MemorySnapshotRow { session: row.id.clone(), digest, text, entries, at: now_ms() };
             store.add_memory_snapshot(snapshot).await
         };
         let failed = recorded.await.err();

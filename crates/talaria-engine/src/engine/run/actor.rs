@@ -13,6 +13,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
+use talaria_core::tool::{OfferedTool, contract};
 use talaria_core::veil;
 use talaria_guard::redact::redact;
 use talaria_store::{Change, NewTurnRow, SessionRow, StoreError, TurnRow};
@@ -26,6 +27,7 @@ use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::Conversation;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::queue::Place;
+use crate::engine::tools::offered_tools;
 use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Watcher as _};
 use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
@@ -55,6 +57,8 @@ pub(crate) struct Actor {
     seat: Seat,
     inbox: mpsc::UnboundedReceiver<Work>,
     conversation: Option<Conversation>,
+    /// The tools that the conversation asks for where it has to start a thread.
+    offered: Vec<OfferedTool>,
     /// The environment of the command that asked last.
     surroundings: Surroundings,
     is_task: bool,
@@ -82,6 +86,7 @@ impl Actor {
             seat,
             inbox,
             conversation: None,
+            offered: Vec::new(),
             surroundings,
             is_task: false,
             is_exec: false,
@@ -254,7 +259,7 @@ impl Actor {
                 journal.prompt(&turn.input_text);
                 let contract = opened.contract;
                 self.begin(&mut journal, opened.notice, opened.warnings);
-                journal.tools(&row, contract, &self.offered_tools());
+                journal.tools(&row, contract, &self.offered, self.lack_notice(&row));
                 None
             }
             (Ok(mut opened), Purpose::TakeUp) => {
@@ -269,7 +274,7 @@ impl Actor {
                     journal.on(conversation.host(), conversation.in_force());
                     journal.confirm(&row, conversation.in_force());
                 }
-                journal.tools(&row, opened.contract, &self.offered_tools());
+                journal.tools(&row, opened.contract, &self.offered, self.lack_notice(&row));
                 Some(flown)
             }
             (Err(report), Purpose::Send) => return refuse(&mut journal, *report).await,
@@ -332,9 +337,14 @@ impl Actor {
         Ok(task.zip(row.alias.clone()).map(|(task, id)| Card::new(id, task)))
     }
 
-    /// The names of the tools that a thread has that starts now.
-    fn offered_tools(&self) -> Vec<&'static str> {
-        self.engine.offered_tools().iter().map(|spec| spec.name).collect()
+    /// What is said once of a thread that lacks tools. The configuration is read for such a thread only.
+    fn lack_notice(&self, row: &SessionRow) -> Option<String> {
+        if row.contract_said || contract::is_current(row.contract) {
+            return None;
+        }
+        let tools = offered_tools(&self.engine.config());
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        contract::lack_notice(row.contract, &names)
     }
 
     /// Reports where the turn runs.
@@ -366,8 +376,9 @@ impl Actor {
             return Ok(Opened::default());
         }
         let surroundings = self.surroundings.clone();
-        let (conversation, opened) =
+        let (conversation, mut opened) =
             Conversation::open(&self.engine, row, &settings, options, surroundings, next).await?;
+        self.offered = std::mem::take(&mut opened.offered);
         self.conversation = Some(conversation);
         self.watch_again().await;
         Ok(opened)

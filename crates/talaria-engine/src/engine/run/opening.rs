@@ -9,6 +9,7 @@ use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::{Answer, Who};
+use talaria_core::tool::OfferedTool;
 use talaria_core::transcript::Message;
 use talaria_store::{RequestFilter, RequestRow, RequestState, StoreError, TurnRow};
 
@@ -32,6 +33,8 @@ pub(crate) struct Opened {
     pub(crate) reading: Option<Reading>,
     /// Which tools the thread has, if it was just started.
     pub(crate) contract: Option<i64>,
+    /// The tools that a thread of this conversation is started with.
+    pub(crate) offered: Vec<OfferedTool>,
 }
 
 /// What a conversation is opened for.

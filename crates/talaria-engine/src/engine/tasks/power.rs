@@ -6,18 +6,16 @@
 
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Report};
-use talaria_core::request::{
-    Answer, Ask, Decision, FileAccess, PathAccess, PermissionPlace, Permissions, Who,
-};
+use talaria_core::request::{Answer, Ask, FileAccess, PathAccess, PermissionPlace, Permissions, Who};
 use talaria_store::{
     AuditOutcome, Change, NewAudit, RequestRow, RequestState, SessionPatch, SessionRow, StoreError,
 };
 
 use crate::engine::Inner;
-use crate::engine::journal::asker::OwnQuestion;
+use crate::engine::journal::Journal;
+use crate::engine::journal::asker::QuestionTopic;
 use crate::engine::journal::feed::Feed;
-use crate::engine::journal::{Card, Journal, rows};
-use crate::engine::run::opening;
+use crate::engine::journal::own_question::OwnQuestion;
 use crate::engine::run::opening::failed;
 use crate::engine::run::settings::{Wanted, Widening};
 use talaria_codex::conversation::Watcher as _;
@@ -40,9 +38,7 @@ impl Inner {
         let unknown = || StoreError::UnknownSession(session.clone());
         let row = store.session(session).await?.ok_or_else(unknown)?;
         let turn = store.next_unsettled(session).await?.ok_or_else(unknown)?;
-        let task = store.task(session).await?.zip(row.alias.clone());
-        let card = task.map(|(task, id)| Card::new(id, task));
-        let mut journal = Journal::new(self.shelf.clone(), Feed::default(), session.clone(), &turn, card);
+        let mut journal = self.question_journal(session, &turn, Feed::default()).await?;
         self.put_power_request(&row, &mut journal).await
     }
 
@@ -54,7 +50,7 @@ impl Inner {
     ) -> Result<(), StoreError> {
         let Some(wanted) = Wanted::of_row(row) else { return Ok(()) };
         let Some(widening) = wanted.widening() else { return Ok(()) };
-        if self.shelf.store.request(&widening.ticket).await?.is_some() {
+        if OwnQuestion::find(&self.shelf.store, &widening.ticket).await?.is_some() {
             return Ok(());
         }
         let owner = self.shelf.store.task(&row.id).await?.map(|task| task.owner).unwrap_or_default();
@@ -64,8 +60,7 @@ impl Inner {
             cwd: row.cwd.clone(),
             permissions: permissions(widening),
         };
-        journal.open_own(&widening.ticket, ask, OwnQuestion::TaskPower);
-        journal.keep().await.map_err(|_| StoreError::Closed)
+        OwnQuestion::open(&widening.ticket, ask, QuestionTopic::TaskPower, journal).await
     }
 
     /// Does what a person decided about the power of a task, if there is a decision. A refusal is recorded with the
@@ -80,27 +75,29 @@ impl Inner {
             return Ok(Decided::Granted(Box::new(row.clone())));
         };
         let store = &self.shelf.store;
-        let Some(request) = store.request(&widening.ticket).await? else { return Ok(Decided::Nothing) };
+        let Some(question) = OwnQuestion::find(store, &widening.ticket).await? else {
+            return Ok(Decided::Nothing);
+        };
+        let request = question.row();
         if request.state == RequestState::Open {
             return Ok(Decided::Nothing);
         }
-        let (decision, by) = (decision(&request), opening::who(&request));
         let owner = store.task(&row.id).await?.map(|task| task.owner).unwrap_or_default();
-        if request.state == RequestState::Answered && decision.is_yes() {
+        if request.state == RequestState::Answered && question.decision().is_yes() {
             let wanted = wanted.widened();
             let widened = SessionRow { asked: serde_json::to_string(&wanted).ok(), ..row.clone() };
-            journal.close_own(&widening.ticket, decision, by, None);
+            question.close(journal);
             journal.change(asked(wanted));
-            journal.change(Change::Audit(audit(row, owner, &request, AuditOutcome::Done, None)));
+            journal.change(Change::Audit(audit(row, owner, request, AuditOutcome::Done, None)));
             journal.keep().await.map_err(|_| StoreError::Closed)?;
             return Ok(Decided::Granted(Box::new(widened)));
         }
         let what = permissions(&widening).lines().join(", ");
         let why = format!("what the task was to have beyond its sandbox was not granted: {what}");
-        journal.close_own(&widening.ticket, decision, by, None);
+        question.close(journal);
         journal.change(asked(wanted.unwidened()));
-        journal.change(Change::Audit(audit(row, owner, &request, AuditOutcome::Refused, Some(why.clone()))));
-        let said = self.reason(&request).map(|reason| format!("; the person says: {reason}"));
+        journal.change(Change::Audit(audit(row, owner, request, AuditOutcome::Refused, Some(why.clone()))));
+        let said = self.reason(request).map(|reason| format!("; the person says: {reason}"));
         let mut report = failed(FailureCode::NotSent, why + &said.unwrap_or_default());
         report.hint = Some("nothing was done; a further prompt runs within the sandbox".into());
         Ok(Decided::Refused(Box::new(report)))
@@ -116,8 +113,7 @@ impl Inner {
     pub(crate) fn withdraw_power_request(row: &SessionRow, by: Who, journal: &mut Journal) {
         let Some(wanted) = Wanted::of_row(row) else { return };
         if let Some(widening) = wanted.widening() {
-            let why = Some("the task was stopped before it began".to_owned());
-            journal.close_own(&widening.ticket, Decision::Void, by, why);
+            OwnQuestion::withdraw(&widening.ticket, by, "the task was stopped before it began", journal);
         }
         journal.change(asked(wanted.unwidened()));
     }
@@ -135,10 +131,6 @@ fn permissions(widening: &Widening) -> Permissions {
 
 fn asked(wanted: Wanted) -> Change {
     Change::Session(SessionPatch { asked: serde_json::to_string(&wanted).ok(), ..SessionPatch::default() })
-}
-
-fn decision(request: &RequestRow) -> Decision {
-    request.decision.as_deref().and_then(rows::value).unwrap_or(Decision::Decline)
 }
 
 /// The row of the audit log for what became of the owner's wish. Who decided is in the row of the answer.

@@ -2,7 +2,8 @@
 //!
 //! Reads only. What is kept is masked already. Which conversations it sees is judged at every call: the configured scope, else
 //! all of them for a person's conversations and the task alone for one that a model started. What belongs to the present
-//! turn is left out and counted, because the question itself would be found first.
+//! turn is left out and counted, because the question itself would be found first; what a compaction has taken out of the
+//! prompt is found. Hits outside of the scope are not counted: their number alone would answer questions about them.
 
 mod arguments;
 mod page;
@@ -45,8 +46,9 @@ pub(super) fn spec() -> ToolSpec {
                 },
                 "kind": {
                     "type": "string",
-                    "enum": ["words", "answers", "commands", "patches"],
-                    "description": "Search only what was said, what the model answered, commands, or file changes.",
+                    "enum": ["words", "answers", "commands", "patches", "outputs"],
+                    "description": "Search only what was said, what the model answered, commands, file changes, or what \
+                                    tools printed.",
                 },
                 "session": {
                     "type": "string",
@@ -148,16 +150,26 @@ impl Inner {
         };
         let hits = store.search_within(query, &filter, MOST).await.map_err(|error| unread(&error))?;
         let is_complete = hits.len() < MOST as usize;
-        let present = store.next_unsettled(own).await.map_err(|error| unread(&error))?;
-        let present = present.map(|turn| turn.ordinal);
-        let is_present =
-            |hit: &MessageMatch| hit.session == *own && hit.turn.is_some() && hit.turn == present;
+        let present = self.present_passage(own).await.map_err(|error| unread(&error))?;
+        let is_present = |hit: &MessageMatch| {
+            hit.session == *own
+                && present.is_some_and(|(turn, after)| hit.turn == Some(turn) && hit.seq > after)
+        };
         let (left_out, hits): (Vec<MessageMatch>, Vec<MessageMatch>) = hits.into_iter().partition(is_present);
+        let printed = match kind {
+            SearchedKind::SaidAndDone => {
+                let filter = SearchFilter { kind: Some(SearchedKind::Outputs), ..filter };
+                let hits = store.search_within(query, &filter, MOST).await.map_err(|error| unread(&error))?;
+                hits.iter().filter(|hit| !is_present(hit)).count()
+            }
+            _ => 0,
+        };
         let found = FoundPassages {
             query,
             scope: rights.scope,
             count: hits.len(),
             left_out: left_out.len(),
+            printed,
             is_complete,
         };
         let mut passages = Vec::new();
@@ -167,6 +179,16 @@ impl Inner {
             passages.push(FoundPassage { hit, title, is_own: hit.session == *own });
         }
         Ok(found.page(&passages, page))
+    }
+
+    /// The turn that runs, and the event after which its messages are still in the model's prompt.
+    async fn present_passage(&self, own: &SessionId) -> Result<Option<(i64, i64)>, StoreError> {
+        let store = &self.shelf.store;
+        let Some(turn) = store.next_unsettled(own).await? else { return Ok(None) };
+        let before = turn.first_seq - 1;
+        let landmarks = store.landmarks(own, before).await?;
+        let compaction = landmarks.iter().rfind(|event| event.kind != "session_started");
+        Ok(Some((turn.ordinal, compaction.map_or(before, |event| event.seq))))
     }
 
     /// The messages around a position: a few of its turn before it, and what follows. Without a position, from the beginning.

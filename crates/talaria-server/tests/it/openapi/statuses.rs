@@ -181,6 +181,8 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let mut message = stage.message(&route::SHELL);
         message["session"] = json!(session);
         stage.expect(status, Call::of(route::SHELL, "").with(&message)).await;
+        let query = format!("?session={session}");
+        stage.expect(status, Call { query, ..Call::of(route::MEMORY, "") }).await;
     }
 
     // What is only read.

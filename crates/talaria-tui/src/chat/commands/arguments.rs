@@ -23,7 +23,7 @@ impl Definition {
             Shape::Text(_) if rest.is_empty() => {
                 Err(self.usage_mistake(format!("/{} needs {}", self.name, self.expected_argument())))
             }
-            Shape::Text(make) => Ok(make(rest.to_owned())),
+            Shape::Text(make) | Shape::Line(make) => Ok(make(rest.to_owned())),
             Shape::Approve => self.approve(rest),
             Shape::Deny => Ok(deny(rest)),
         }

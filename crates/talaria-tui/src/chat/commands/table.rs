@@ -26,6 +26,19 @@ const TASK_ACTIONS: CompletionSource = CompletionSource::Words(&[
 /// The actions that are about no task that is there.
 const WITHOUT_TASK: &[&str] = &["list", "start", "notify"];
 
+const MEMORY_ACTIONS: CompletionSource = CompletionSource::Words(&[
+    ("list", "list what is remembered, and what this conversation has"),
+    ("show", "show an entry whole, and how it changed"),
+    ("add", "remember something"),
+    ("edit", "replace the text of an entry"),
+    ("remove", "remove an entry"),
+    ("history", "list changes with who made them"),
+    ("undo", "undo a change"),
+    ("pending", "list changes that wait for you"),
+    ("approve", "make a change that waits"),
+    ("reject", "drop a change that waits"),
+]);
+
 const PS_ACTIONS: CompletionSource = CompletionSource::Words(&[("stop", "stop a background command")]);
 
 const SKILL_ACTIONS: CompletionSource = CompletionSource::Words(&[
@@ -128,6 +141,26 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Nothing,
         arguments: &[],
         shape: Shape::Bare(SlashCommand::Usage),
+    },
+    Definition {
+        name: "context",
+        aliases: &[],
+        usage: "",
+        help: "show what every part of the prompt costs",
+        example: "/context",
+        needs: Needs::Session,
+        arguments: &[],
+        shape: Shape::Bare(SlashCommand::Context),
+    },
+    Definition {
+        name: "memory",
+        aliases: &[],
+        usage: "[ACTION] …",
+        help: "list what is remembered, undo, approve, …",
+        example: "/memory undo 12",
+        needs: Needs::Nothing,
+        arguments: &[&[MEMORY_ACTIONS]],
+        shape: Shape::Line(SlashCommand::Memory),
     },
     Definition {
         name: "status",

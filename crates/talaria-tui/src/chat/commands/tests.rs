@@ -36,6 +36,7 @@ fn help_lists_every_command() {
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
         /usage                      show the tokens used and the limits of the account
+        /memory [ACTION] …          list what is remembered, undo, approve, …
         /status                     show conversation, permissions and turn
         /tasks                      list background tasks
         /task ACTION [TASK] …       start, show, watch, … tasks; see /task --help

@@ -10,7 +10,7 @@ fn busy() -> Play {
     let mut play = play();
     play.running();
     let turn = Usage { input: 9000, cached: 0, output: 600, reasoning: 0, total: 9600, partial: false };
-    play.event(Event::UsageUpdated { turn, context: 42_000, window: Some(100_000) });
+    play.event(Event::UsageUpdated { turn, context: 42_000, window: Some(100_000), input: None });
     let window = |used_percent| Some(RateWindow { used_percent, minutes: Some(300), resets_at: None });
     let limits = RateLimits { primary: window(12.0), secondary: window(85.0), plan: None, reached: None };
     play.event(Event::RateLimits(Box::new(limits)));

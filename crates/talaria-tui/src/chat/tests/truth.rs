@@ -20,7 +20,7 @@ fn with_clock(play: &mut Play) -> &mut Play {
 
 fn used(total: u64) -> Event {
     let turn = Usage { input: total, total, ..Usage::default() };
-    Event::UsageUpdated { turn, context: total, window: Some(100_000) }
+    Event::UsageUpdated { turn, context: total, window: Some(100_000), input: None }
 }
 
 #[test]

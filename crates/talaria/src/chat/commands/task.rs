@@ -1,23 +1,30 @@
 //! `/task …`: the words of `talaria task`, here.
 
-use clap::Parser;
 use talaria_tui::chat::contract::News;
 
 use super::super::errand::{Done, Place};
+use super::line::{ChatGrammar, ReadLine};
 use super::resume;
 use crate::advice::Reader;
-use crate::args::{Cli, Command, TaskAction};
+use crate::args::{Command, TaskAction};
 use crate::tasks;
 use crate::trouble::{Trouble, exit};
 
-mod line;
+/// What `/task` accepts.
+pub(super) const GRAMMAR: ChatGrammar =
+    ChatGrammar { command: "task", with_text: &[("start", 0), ("send", 1), ("steer", 1)] };
+
+enum Typed {
+    Action(Box<TaskAction>),
+    Help(String),
+}
 
 /// Does something with tasks.
 pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble> {
     let desk = &place.desk;
-    let text = match read(&line::words(typed)?)? {
-        Read::Help(text) => text.into(),
-        Read::Action(action) => match *action {
+    let text = match read(typed)? {
+        Typed::Help(text) => text.into(),
+        Typed::Action(action) => match *action {
             TaskAction::Watch { id, .. } => return resume::run(Some(id), place).await,
             TaskAction::Start(mut options) => {
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
@@ -34,23 +41,14 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble
     Ok(vec![Done::News(News::Reply(text))])
 }
 
-enum Read {
-    Action(Box<TaskAction>),
-    Help(String),
-}
-
-/// Reads the words as the command line would. There is no standard input here, and nothing to wait in front of.
-fn read(words: &[String]) -> Result<Read, Trouble> {
-    let line = ["talaria", "task"].into_iter().chain(words.iter().map(String::as_str));
-    let action = match Cli::try_parse_from(line) {
-        Ok(Cli { command: Some(Command::Task(tasks)), .. }) => tasks.action,
-        Ok(_) => return Err(Trouble::new(exit::USAGE, "this is not a task command")),
-        Err(error) if !error.use_stderr() || words.is_empty() => return Ok(Read::Help(here(&error))),
-        Err(error) => {
-            let text = here(&error);
-            let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
-            return Err(Trouble::new(exit::USAGE, text));
-        }
+/// Reads the action. There is no standard input here, and nothing to wait in front of.
+fn read(typed: &str) -> Result<Typed, Trouble> {
+    let action = match GRAMMAR.read(typed)? {
+        ReadLine::Help(text) => return Ok(Typed::Help(text)),
+        ReadLine::Command(command) => match *command {
+            Command::Task(tasks) => tasks.action,
+            _ => return Err(Trouble::new(exit::USAGE, "this is not a task command")),
+        },
     };
     let (prompt, waits) = match &action {
         TaskAction::Start(options) => (Some(&options.prompt), options.wait),
@@ -66,38 +64,18 @@ fn read(words: &[String]) -> Result<Read, Trouble> {
     if prompt.is_some_and(|prompt| prompt == "-") {
         return Err(Trouble::new(exit::USAGE, "there is no standard input here").try_this("write it out"));
     }
-    Ok(Read::Action(Box::new(action)))
-}
-
-/// What the command line says, in the words of a chat.
-fn here(error: &clap::Error) -> String {
-    error.to_string().replace("talaria task", "/task").replace("try '--help'", "try '/task --help'")
+    Ok(Typed::Action(Box::new(action)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
-        line.split_whitespace().map(str::to_owned).collect()
-    }
-
     #[test]
-    fn the_words_are_those_of_the_command_line() {
-        assert!(matches!(read(&words("show codex-1 --diff")), Ok(Read::Action(action))
+    fn nothing_is_waited_for_and_nothing_is_read_from_standard_input() {
+        assert!(matches!(read("show codex-1 --diff"), Ok(Typed::Action(action))
             if matches!(*action, TaskAction::Show { diff: true, .. })));
-        assert!(
-            matches!(read(&words("--help")), Ok(Read::Help(text)) if text.contains("Usage: /task ") && !text.contains("talaria task"))
-        );
-        assert!(matches!(read(&[]), Ok(Read::Help(text)) if text.contains("start")));
-        let refused =
-            |line: &str| read(&words(line)).err().map(|trouble| trouble.summary()).unwrap_or_default();
-        assert!(
-            refused("shw x").contains("shw") && refused("shw x").contains("Usage: /task"),
-            "{}",
-            refused("shw x")
-        );
-        assert!(refused("shw x").ends_with("try '/task --help'."), "{}", refused("shw x"));
+        let refused = |line: &str| read(line).err().map(|trouble| trouble.summary()).unwrap_or_default();
         assert!(refused("start --wait go").contains("--wait"));
         assert!(refused("steer codex-1 -").contains("standard input"));
     }

@@ -41,7 +41,6 @@ impl Stage {
 
     /// A stage in a scene that was made for something special.
     pub(super) fn in_scene(scene: Scene) -> Self {
-        scene.codex_home.append_config("[tools.update_plan]\nenabled = true");
         let stage = Self { scene };
         fs::create_dir(stage.folder()).unwrap();
         fs::write(stage.folder().join("greeting.txt"), "Hello.\nThis is a greeting.\n").unwrap();

@@ -21,7 +21,7 @@ use talaria_codex_proto::wire::history::History;
 use talaria_core::background::{BackgroundCommand, BackgroundEnd};
 use talaria_core::event::{Started, Usage};
 use talaria_core::outcome::{FailureCode, Report};
-use talaria_core::tool::contract;
+use talaria_core::tool::{OfferedTool, contract};
 use talaria_store::{SessionRow, TurnRow};
 
 use crate::engine::Inner;
@@ -30,6 +30,7 @@ use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::FollowedAgain;
 use crate::engine::run::servers::Ears;
 use crate::engine::run::settings::{Settings, Wanted};
+use crate::engine::tools::offered_tools;
 
 /// How often a thread is asked for that its host does not have: the input may be on its way.
 const ASKS: u32 = 3;
@@ -150,10 +151,12 @@ pub(super) async fn open(
     }
     spec.referred = brought.variables;
     asked.hide_home = engine.hide_home();
-    let memory = engine.opening_memory(row).await;
+    let config = engine.config();
+    let memory = engine.opening_memory(row, &config).await;
     memory.append_to(&mut asked.developer_instructions);
     // Codex fixes the tools of a thread when it starts; one that is resumed keeps its own, whatever is sent.
-    asked.dynamic_tools = engine.offered_tools().iter().map(DynamicTool::of).collect();
+    let tools = offered_tools(&config);
+    asked.dynamic_tools = tools.iter().map(DynamicTool::of).collect();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let opening = Opening { engine, row, spec, asked, options, purpose };
     let (conversation, mut opened) = match started {
@@ -166,6 +169,7 @@ pub(super) async fn open(
     if !opened.reading.as_ref().is_some_and(is_attached) {
         opened.warnings.extend(engine.record_memory(row, &memory).await);
     }
+    opened.offered = tools.iter().map(OfferedTool::from).collect();
     opened.warnings.splice(..0, brought.warnings.into_iter().chain(memory.warnings));
     Ok((conversation, opened))
 }
@@ -313,7 +317,7 @@ impl Opening<'_> {
         let gone = Some(gone.to_owned());
         let warnings = revived.thread.warnings.clone();
         let conversation = self.conversation(revived.host, revived.thread, past);
-        Ok((conversation, Opened { notice, warnings, gone, reading, contract }))
+        Ok((conversation, Opened { notice, warnings, gone, reading, contract, ..Opened::default() }))
     }
 
     fn conversation(&self, host: Arc<Host>, thread: OpenThread, past: Past) -> CodexRuntime {

@@ -78,7 +78,8 @@ fn kind(word: Option<String>) -> Result<Option<SearchedKind>, String> {
         Some("answers") => Ok(Some(SearchedKind::Answers)),
         Some("commands") => Ok(Some(SearchedKind::Commands)),
         Some("patches") => Ok(Some(SearchedKind::Patches)),
-        Some(other) => Err(format!("kind must be words, answers, commands or patches, not {other}")),
+        Some("outputs") => Ok(Some(SearchedKind::Outputs)),
+        Some(other) => Err(format!("kind must be words, answers, commands, patches or outputs, not {other}")),
     }
 }
 
@@ -121,7 +122,7 @@ mod tests {
             page begins at 1
             page must be a whole number
             around reads a session, query searches: use one of them
-            kind must be words, answers, commands or patches, not dreams
+            kind must be words, answers, commands, patches or outputs, not dreams
             there is no argument limit; the arguments are query, kind, session, around, page
             query is longer than 500 characters: one to three rare words are enough"#]]
         .assert_eq(&lines.join("\n"));

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 use talaria_core::config::RecallScope;
 use talaria_store::{MessageMatch, MessageRow, SessionRow};
 
+use super::MOST;
+
 /// How many passages are on a page.
 const PASSAGES: usize = 10;
 /// How many characters of a conversation are on a page.
@@ -25,6 +27,8 @@ pub(super) struct FoundPassages<'a> {
     pub(super) count: usize,
     /// How many were left out because they belong to the present turn.
     pub(super) left_out: usize,
+    /// How many were left out because a tool printed them.
+    pub(super) printed: usize,
     /// Whether there are no more than were looked for.
     pub(super) is_complete: bool,
 }
@@ -55,9 +59,23 @@ impl FoundPassages<'_> {
         self.count.div_ceil(PASSAGES).max(1)
     }
 
+    /// How many passages are not among them, and why.
+    fn left_out(&self) -> String {
+        let present = (self.left_out > 0).then(|| format!("{} of the present turn", self.left_out));
+        let printed = match self.printed {
+            0 => None,
+            count => {
+                let more = if count >= MOST as usize { " or more" } else { "" };
+                Some(format!("{count}{more} in what tools printed (kind outputs)"))
+            }
+        };
+        let parts: Vec<String> = present.into_iter().chain(printed).collect();
+        if parts.is_empty() { String::new() } else { format!(" Left out: {}.", parts.join(", ")) }
+    }
+
     /// A page with these passages.
     pub(super) fn page(&self, passages: &[FoundPassage<'_>], page: usize) -> String {
-        let Self { query, scope, count, left_out, is_complete } = self;
+        let Self { query, scope, count, is_complete, .. } = self;
         let pages = self.pages();
         let more = if *is_complete { "" } else { " or more" };
         let whole = match (pages, is_complete) {
@@ -66,9 +84,7 @@ impl FoundPassages<'_> {
         };
         let mut text =
             format!("Passages with {query:?}: {count}{more} found, {whole}, recall.scope {}.", scope.name());
-        if *left_out > 0 {
-            let _ = write!(text, " Left out: {left_out} of the present turn.");
-        }
+        text.push_str(&self.left_out());
         if passages.is_empty() {
             text.push_str("\nEvery word must occur in one message: try fewer or other words.");
             return text;

@@ -15,15 +15,14 @@ use talaria_core::config::{WebConfig, WebNetwork};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_core::tool::ToolInvocation;
-use talaria_store::{RequestFilter, RequestRow, RequestState, StoreError, TurnRow};
+use talaria_store::{RequestRow, RequestState, StoreError};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use url::Url;
 
 use crate::engine::Inner;
-use crate::engine::journal::asker::{Asker, OwnQuestion};
-use crate::engine::journal::{Card, Journal, rows};
-use crate::engine::run::opening;
+use crate::engine::journal::asker::QuestionTopic;
+use crate::engine::journal::own_question::OwnQuestion;
 
 /// How long one call waits for a person.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,7 +49,7 @@ pub(crate) struct WebQuestions {
 }
 
 impl WebQuestions {
-    /// Somebody answered something.
+    /// A request was answered.
     pub(crate) fn wake(&self) {
         self.changed.notify_waiters();
     }
@@ -85,7 +84,7 @@ impl Inner {
             return Ok(WebPermission::Everywhere);
         }
         if !call.confinement.asks {
-            return Err("the sandbox of this conversation has no network, and its approval policy lets nobody be asked; the \
+            return Err("the sandbox of this conversation has no network, and its approval policy permits no question; the \
                         user can permit it with web.network = \"always\" in the configuration of Talaria"
                 .to_owned());
         }
@@ -120,28 +119,27 @@ impl Inner {
         let store = &self.shelf.store;
         let turn = store.next_unsettled(session).await?.map(|turn| turn.ordinal);
         let mut standing = SiteStanding::Unasked;
-        for request in store.requests(&RequestFilter { session: Some(session.clone()), states: None }).await?
-        {
-            if !is_about_web(&request) || !is_about_site(&request, site) {
+        for question in OwnQuestion::of_session(store, session, QuestionTopic::WebPage, None).await? {
+            let request = question.row();
+            if !is_about_site(request, site) {
                 continue;
             }
-            let decision = decision(&request);
             let is_present = request.turn == turn;
-            match (request.state, decision) {
-                (RequestState::Delivered, Some(Decision::AcceptForSession | Decision::AcceptAlways)) => {
+            match (request.state, question.decision()) {
+                (RequestState::Delivered, Decision::AcceptForSession | Decision::AcceptAlways) => {
                     return Ok(SiteStanding::Granted);
                 }
-                (RequestState::Delivered, Some(Decision::Accept)) if is_present => {
+                (RequestState::Delivered, Decision::Accept) if is_present => {
                     let is_unused = lock(&self.web.questions.unused).remove(&request.id).is_some();
                     if is_unused {
                         return Ok(SiteStanding::Granted);
                     }
                 }
                 (RequestState::Delivered, _) if is_present => {
-                    standing = SiteStanding::Declined(opening::who(&request));
+                    standing = SiteStanding::Declined(question.by());
                 }
                 (RequestState::Open | RequestState::Answered, _) if is_present => {
-                    standing = SiteStanding::Open(request.id);
+                    standing = SiteStanding::Open(request.id.clone());
                 }
                 _ => {}
             }
@@ -158,7 +156,7 @@ impl Inner {
     ) -> Result<(), StoreError> {
         let unknown = || StoreError::UnknownSession(session.clone());
         let turn = self.shelf.store.next_unsettled(session).await?.ok_or_else(unknown)?;
-        let mut journal = self.journal_beside(session, &turn).await?;
+        let mut journal = self.question_journal(session, &turn, self.desk.feed(session)).await?;
         let ticket = mint_ticket();
         let ask = Ask::WebPage {
             thread: call.thread.clone(),
@@ -166,19 +164,9 @@ impl Inner {
             site: site.to_owned(),
             url: url.to_string(),
         };
-        journal.open_own(&ticket, ask, OwnQuestion::WebPage);
-        journal.keep().await.map_err(|_| StoreError::Closed)?;
+        OwnQuestion::open(&ticket, ask, QuestionTopic::WebPage, &mut journal).await?;
         self.watch_web_question(session, ticket);
         Ok(())
-    }
-
-    /// A journal for what Talaria itself does in a turn that runs.
-    async fn journal_beside(&self, session: &SessionId, turn: &TurnRow) -> Result<Journal, StoreError> {
-        let store = &self.shelf.store;
-        let alias = store.session(session).await?.and_then(|row| row.alias);
-        let task = store.task(session).await?.zip(alias);
-        let card = task.map(|(task, id)| Card::new(id, task));
-        Ok(Journal::new(self.shelf.clone(), self.desk.feed(session), session.clone(), turn, card))
     }
 
     /// Waits for the answer beside the turn, unless that is done already.
@@ -190,7 +178,7 @@ impl Inner {
         self.tasks.spawn(async move {
             tokio::select! {
                 () = engine.wait_for_web_answer(&session, &ticket) => {}
-                // The next engine goes on from the store.
+                // The next engine continues from the store.
                 _ = ended.wait_for(|ended| *ended) => {}
             }
             lock(&engine.web.questions.watched).remove(&ticket);
@@ -222,31 +210,34 @@ impl Inner {
     ) -> Result<bool, StoreError> {
         let (store, questions) = (&self.shelf.store, &self.web.questions);
         let _closing = questions.closing.lock().await;
-        let Some(request) = store.request(ticket).await? else { return Ok(true) };
-        let (decision, by, why) = match (request.state, state) {
+        let Some(question) = OwnQuestion::find(store, ticket).await? else { return Ok(true) };
+        let request = question.row();
+        match (request.state, state) {
             (RequestState::Open, TurnState::Runs) => return Ok(false),
-            (RequestState::Open, TurnState::Over) => {
-                (Decision::Void, Who::Talaria, Some("the turn ended before it was answered".to_owned()))
-            }
-            (RequestState::Answered, _) => {
-                (decision(&request).unwrap_or(Decision::Decline), opening::who(&request), None)
-            }
+            (RequestState::Open, TurnState::Over) | (RequestState::Answered, _) => {}
             _ => return Ok(true),
-        };
+        }
         let turn = match request.turn {
             Some(ordinal) => store.turn(session, ordinal).await?,
             None => None,
         };
         let turn = turn.ok_or_else(|| StoreError::UnknownSession(session.clone()))?;
-        let mut journal = self.journal_beside(session, &turn).await?;
-        journal.close_own(ticket, decision, by, why);
-        if decision == Decision::Accept && state == TurnState::Runs {
+        let mut journal = self.question_journal(session, &turn, self.desk.feed(session)).await?;
+        let answer = (request.state == RequestState::Answered).then(|| question.decision());
+        match answer {
+            Some(_) => question.close(&mut journal),
+            None => {
+                let why = "the turn ended before it was answered";
+                OwnQuestion::withdraw(ticket, Who::Talaria, why, &mut journal);
+            }
+        }
+        if answer == Some(Decision::Accept) && state == TurnState::Runs {
             lock(&questions.unused).insert(ticket.clone(), session.clone());
         }
         journal.keep().await.map_err(|_| StoreError::Closed)?;
         questions.wake();
-        if decision == Decision::Cancel && state == TurnState::Runs {
-            self.desk.tell(session, Command::Interrupt { by });
+        if answer == Some(Decision::Cancel) && state == TurnState::Runs {
+            self.desk.tell(session, Command::Interrupt { by: question.by() });
         }
         Ok(true)
     }
@@ -255,10 +246,9 @@ impl Inner {
     pub(crate) async fn withdraw_web_questions(&self, session: &SessionId) -> Result<(), StoreError> {
         lock(&self.web.questions.unused).retain(|_, owner| owner != session);
         let states = Some(vec![RequestState::Open, RequestState::Answered]);
-        let open =
-            self.shelf.store.requests(&RequestFilter { session: Some(session.clone()), states }).await?;
-        for request in open.iter().filter(|request| is_about_web(request)) {
-            self.settle_web_question(session, &request.id, TurnState::Over).await?;
+        let store = &self.shelf.store;
+        for question in OwnQuestion::of_session(store, session, QuestionTopic::WebPage, states).await? {
+            self.settle_web_question(session, &question.row().id, TurnState::Over).await?;
         }
         Ok(())
     }
@@ -270,23 +260,15 @@ pub(super) fn site(url: &Url) -> String {
     host.strip_prefix("www.").unwrap_or(host).to_owned()
 }
 
-fn is_about_web(request: &RequestRow) -> bool {
-    matches!(Asker::of(&request.origin), Some(Asker::Talaria { about: OwnQuestion::WebPage }))
-}
-
 fn is_about_site(request: &RequestRow, site: &str) -> bool {
     matches!(serde_json::from_str::<Ask>(&request.ask), Ok(Ask::WebPage { site: asked, .. }) if asked == site)
-}
-
-fn decision(request: &RequestRow) -> Option<Decision> {
-    rows::value(request.decision.as_deref()?)
 }
 
 /// Only a person who was asked has declined: a command without a terminal declines by itself.
 fn declined(site: &str, by: Who) -> String {
     match by {
         Who::User => format!("the user declined to let {site} be read in this turn"),
-        by => format!("{site} may not be read in this turn: nobody could be asked (declined by {by})"),
+        by => format!("{site} may not be read in this turn: no person was there to ask (declined by {by})"),
     }
 }
 

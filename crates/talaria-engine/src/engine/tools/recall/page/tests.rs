@@ -16,7 +16,14 @@ fn hit(seq: i64) -> MessageMatch {
 
 fn found(count: usize, is_complete: bool, page: usize) -> Result<String, String> {
     let hits: Vec<MessageMatch> = (1..=i64::try_from(count).unwrap()).map(hit).collect();
-    let found = FoundPassages { query: "cache", scope: RecallScope::All, count, left_out: 1, is_complete };
+    let found = FoundPassages {
+        query: "cache",
+        scope: RecallScope::All,
+        count,
+        left_out: 1,
+        printed: 0,
+        is_complete,
+    };
     let passages: Vec<FoundPassage<'_>> = found
         .on_page(&hits, page)?
         .iter()
@@ -47,6 +54,7 @@ fn row() -> SessionRow {
         state: SessionState::Idle,
         contract: None,
         contract_said: false,
+        tools: None,
         archived: false,
         created_at: 0,
         updated_at: 0,
@@ -100,6 +108,15 @@ fn the_first_line_says_what_was_found_and_whether_it_is_all() {
         Passages with "cache": 200 or more found, page 20 of 20, recall.scope all. Left out: 1 of the present turn.
         Read on with session and around; older passages are found with rarer words.
     "#]].assert_eq(&pages.concat());
+    let hidden = |left_out, printed| {
+        let (query, scope) = ("cache", RecallScope::Own);
+        FoundPassages { query, scope, count: 0, left_out, printed, is_complete: true }.left_out()
+    };
+    expect![[r#"
+
+         Left out: 3 in what tools printed (kind outputs).
+         Left out: 2 of the present turn, 200 or more in what tools printed (kind outputs)."#]]
+    .assert_eq(&format!("{}\n{}\n{}", hidden(0, 0), hidden(0, 3), hidden(2, 200)));
     assert_eq!(found(25, true, 4), Err("there is no page 4; the last one is 3".to_owned()));
     assert_eq!(found(0, true, usize::MAX).unwrap_err().lines().count(), 1);
 }

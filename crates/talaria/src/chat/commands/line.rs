@@ -1,25 +1,64 @@
-//! What is typed after `/task`, as the words of `talaria task`. A text for a task needs no quotes here: it is taken as it was
-//! typed, and nothing of it is read as an option. Pure.
+//! What is typed after `/task` and `/memory`, as the words of the `talaria` command of that name. A text needs no quotes
+//! here: it is used as it was typed, and nothing of it is read as an option. Pure.
 
-use clap::CommandFactory;
+use clap::{CommandFactory, Parser};
 use talaria_tui::chat::commands::{first_split, split};
 
-use crate::args::Cli;
+use crate::args::{Cli, Command};
 use crate::trouble::{Trouble, exit};
 
-/// What a text is wanted for, and how many words come before it.
-const WITH_TEXT: &[(&str, usize)] = &[("start", 0), ("send", 1), ("steer", 1)];
+/// A command of `talaria` that the chat has, too.
+pub(super) struct ChatGrammar {
+    pub(super) command: &'static str,
+    /// The actions that end with a text, and how many words come before it.
+    pub(super) with_text: &'static [(&'static str, usize)],
+}
 
-/// The words of a line.
-pub(super) fn words(line: &str) -> Result<Vec<String>, Trouble> {
-    let (action, behind) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
-    let Some((_, before)) = WITH_TEXT.iter().find(|(name, _)| *name == action) else {
-        return split(line).ok_or_else(open_quote);
-    };
-    let mut words = vec![action.to_owned()];
-    let text = leading(behind, &Options::of(action), *before, &mut words)?;
-    words.extend(text_word(text, &Options::of(action))?);
-    Ok(words)
+/// A line that was read.
+pub(super) enum ReadLine {
+    Command(Box<Command>),
+    Help(String),
+}
+
+impl ChatGrammar {
+    /// Reads a line as the command line would.
+    pub(super) fn read(&self, line: &str) -> Result<ReadLine, Trouble> {
+        self.parse(&self.words(line)?)
+    }
+
+    fn parse(&self, words: &[String]) -> Result<ReadLine, Trouble> {
+        let line = ["talaria", self.command].into_iter().chain(words.iter().map(String::as_str));
+        match Cli::try_parse_from(line) {
+            Ok(Cli { command: Some(command), .. }) => Ok(ReadLine::Command(Box::new(command))),
+            Ok(_) => Err(Trouble::new(exit::USAGE, format!("this is not a /{} command", self.command))),
+            Err(error) if !error.use_stderr() || words.is_empty() => Ok(ReadLine::Help(self.in_chat(&error))),
+            Err(error) => {
+                let text = self.in_chat(&error);
+                let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned();
+                Err(Trouble::new(exit::USAGE, text))
+            }
+        }
+    }
+
+    /// The text of the command line, as it is typed in a chat.
+    fn in_chat(&self, error: &clap::Error) -> String {
+        let name = self.command;
+        let text = error.to_string().replace(&format!("talaria {name}"), &format!("/{name}"));
+        text.replace("try '--help'", &format!("try '/{name} --help'"))
+    }
+
+    /// The words of a line.
+    fn words(&self, line: &str) -> Result<Vec<String>, Trouble> {
+        let (action, behind) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
+        let Some((_, before)) = self.with_text.iter().find(|(name, _)| *name == action) else {
+            return split(line).ok_or_else(open_quote);
+        };
+        let mut words = vec![action.to_owned()];
+        let options = Options::of(self.command, action);
+        let text = leading(behind, &options, *before, &mut words)?;
+        words.extend(text_word(text, &options)?);
+        Ok(words)
+    }
 }
 
 /// Takes options, and the words before the text; returns the text, if `--` does not separate it.
@@ -83,10 +122,10 @@ fn open_quote() -> Trouble {
 struct Options(Option<clap::Command>);
 
 impl Options {
-    fn of(action: &str) -> Self {
+    fn of(command: &str, action: &str) -> Self {
         let cli = Cli::command();
-        let tasks = cli.find_subcommand("task");
-        Self(tasks.and_then(|tasks| tasks.find_subcommand(action)).cloned())
+        let found = cli.find_subcommand(command);
+        Self(found.and_then(|found| found.find_subcommand(action)).cloned())
     }
 
     fn find(&self, word: &str) -> Option<&clap::Arg> {
@@ -116,9 +155,10 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+    use crate::chat::commands::{memory, task};
 
     fn parse_text(line: &str) -> String {
-        match words(line) {
+        match task::GRAMMAR.words(line) {
             Ok(words) => format!("{words:?}\n"),
             Err(trouble) => format!("{}\n", trouble.summary()),
         }
@@ -170,6 +210,31 @@ mod tests {
         "#]]
         .assert_eq(&lines.map(parse_text).concat());
         assert_eq!(parse_text("start fix --unheard of"), "[\"start\", \"--\", \"fix --unheard of\"]\n");
+    }
+
+    #[test]
+    fn an_entry_of_the_memory_needs_no_quotes_either() {
+        let words = |line: &str| memory::GRAMMAR.words(line).unwrap().join("|");
+        assert_eq!(words("add don't  use tabs"), "add|--|don't  use tabs");
+        assert_eq!(words("add --scope project run just test"), "add|--scope|project|--|run just test");
+        assert_eq!(words("edit mem-1 the new text"), "edit|mem-1|--|the new text");
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_command_line() {
+        let read = |line: &str| task::GRAMMAR.read(line);
+        assert!(matches!(read("show codex-1 --diff"), Ok(ReadLine::Command(_))));
+        assert!(
+            matches!(read("--help"), Ok(ReadLine::Help(text)) if text.contains("Usage: /task ") && !text.contains("talaria task"))
+        );
+        assert!(matches!(read(""), Ok(ReadLine::Help(text)) if text.contains("start")));
+        let refused = |line: &str| read(line).err().map(|trouble| trouble.summary()).unwrap_or_default();
+        assert!(
+            refused("shw x").contains("shw") && refused("shw x").contains("Usage: /task"),
+            "{}",
+            refused("shw x")
+        );
+        assert!(refused("shw x").ends_with("try '/task --help'."), "{}", refused("shw x"));
     }
 
     #[test]

@@ -1,0 +1,54 @@
+//! What the parts of a prompt cost that Talaria adds, and what is left for the runtime's own. Pure.
+//!
+//! Sizes in bytes are exact. Tokens are estimated from them as Codex does it, because no tokenizer of a model is known here;
+//! the tokens of a whole prompt are what the provider reported.
+
+use crate::api::{ContextPart, ContextReport};
+
+/// How many bytes a token has on average.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// Estimates the tokens of a text.
+pub fn estimate_tokens(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+/// A part whose size is known, or not.
+pub fn part(name: impl Into<String>, bytes: Option<u64>) -> ContextPart {
+    ContextPart { name: name.into(), bytes, tokens: bytes.map(estimate_tokens) }
+}
+
+/// Completes an account: what was reported without our parts is the runtime's own. Nothing is derived from a part whose size
+/// is not known.
+pub fn account(
+    session: String,
+    parts: Vec<ContextPart>,
+    reported: Option<u64>,
+    window: Option<u64>,
+) -> ContextReport {
+    let ours = parts.iter().map(|part| part.tokens).sum::<Option<u64>>();
+    let rest = reported.zip(ours).map(|(reported, ours)| reported.saturating_sub(ours));
+    ContextReport { session, parts, ours, reported, rest, window }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_what_was_reported_without_ours() {
+        let parts = vec![part("memory", Some(401)), part("talaria_memory", Some(1200))];
+        let report = account("s".to_owned(), parts, Some(5000), Some(200_000));
+        assert_eq!((report.ours, report.rest), (Some(401), Some(4599)));
+        assert_eq!(account("s".to_owned(), Vec::new(), Some(7), None).rest, Some(7));
+        assert_eq!(account("s".to_owned(), vec![part("memory", Some(400))], Some(7), None).rest, Some(0));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_derived() {
+        let unknown = account("s".to_owned(), vec![part("tools", None)], Some(5000), None);
+        assert_eq!((unknown.ours, unknown.rest), (None, None));
+        let unreported = account("s".to_owned(), vec![part("memory", Some(400))], None, None);
+        assert_eq!((unreported.ours, unreported.rest), (Some(100), None));
+    }
+}

@@ -1,0 +1,89 @@
+//! A question that Talaria itself puts to a person: how it is opened, what its row says, and how it is closed or withdrawn.
+//!
+//! Two askers use it: a task that wants more than its sandbox (before its turn begins, in the journal of that turn) and a web
+//! page (beside a turn that runs). What an answer means is decided by the asker; a question is closed once, with what was
+//! answered or with the reason for its withdrawal.
+
+use talaria_codex::conversation::Watcher as _;
+use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::request::{Ask, Decision, Who};
+use talaria_store::{RequestFilter, RequestRow, RequestState, Store, StoreError, TurnRow};
+
+use crate::engine::Inner;
+use crate::engine::journal::asker::{Asker, QuestionTopic};
+use crate::engine::journal::feed::Feed;
+use crate::engine::journal::{Card, Journal, rows};
+use crate::engine::run::opening;
+
+/// A question of Talaria itself, as it is stored.
+pub(crate) struct OwnQuestion(RequestRow);
+
+impl OwnQuestion {
+    /// Puts a question, and returns once it is stored.
+    pub(crate) async fn open(
+        ticket: &TicketId,
+        ask: Ask,
+        topic: QuestionTopic,
+        journal: &mut Journal,
+    ) -> Result<(), StoreError> {
+        journal.open_own(ticket, ask, topic);
+        journal.keep().await.map_err(|_| StoreError::Closed)
+    }
+
+    /// Reads a question; none if it was never put.
+    pub(crate) async fn find(store: &Store, ticket: &TicketId) -> Result<Option<Self>, StoreError> {
+        Ok(store.request(ticket).await?.map(Self))
+    }
+
+    /// Reads the questions of a session about one topic, oldest first.
+    pub(crate) async fn of_session(
+        store: &Store,
+        session: &SessionId,
+        topic: QuestionTopic,
+        states: Option<Vec<RequestState>>,
+    ) -> Result<Vec<Self>, StoreError> {
+        let rows = store.requests(&RequestFilter { session: Some(session.clone()), states }).await?;
+        let is_asked = |row: &RequestRow| matches!(Asker::of(&row.origin), Some(Asker::Talaria { about }) if about == topic);
+        Ok(rows.into_iter().filter(is_asked).map(Self).collect())
+    }
+
+    pub(crate) fn row(&self) -> &RequestRow {
+        &self.0
+    }
+
+    /// The decision; one that cannot be read declines.
+    pub(crate) fn decision(&self) -> Decision {
+        self.0.decision.as_deref().and_then(rows::value).unwrap_or(Decision::Decline)
+    }
+
+    /// Who decided.
+    pub(crate) fn by(&self) -> Who {
+        opening::who(&self.0)
+    }
+
+    /// Closes a question that was answered. It is stored with whatever else the journal holds.
+    pub(crate) fn close(&self, journal: &mut Journal) {
+        journal.close_own(&self.0.id, self.decision(), self.by(), None);
+    }
+
+    /// Closes a question without an answer.
+    pub(crate) fn withdraw(ticket: &TicketId, by: Who, why: &str, journal: &mut Journal) {
+        journal.close_own(ticket, Decision::Void, by, Some(why.to_owned()));
+    }
+}
+
+impl Inner {
+    /// A journal for what Talaria itself asks in a turn that another task runs, or that has not begun.
+    pub(crate) async fn question_journal(
+        &self,
+        session: &SessionId,
+        turn: &TurnRow,
+        feed: Feed,
+    ) -> Result<Journal, StoreError> {
+        let store = &self.shelf.store;
+        let alias = store.session(session).await?.and_then(|row| row.alias);
+        let task = store.task(session).await?.zip(alias);
+        let card = task.map(|(task, id)| Card::new(id, task));
+        Ok(Journal::new(self.shelf.clone(), feed, session.clone(), turn, card))
+    }
+}
