@@ -30,7 +30,7 @@ pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 use keys::{Meaning, Section};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub use recall::{MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
+pub use recall::{DelegationConfig, MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 use talaria_guard::rules::Rules;
@@ -61,6 +61,8 @@ pub struct Config {
     pub recall: RecallConfig,
     /// What is remembered across conversations.
     pub memory: MemoryConfig,
+    /// How much work a model hands to background tasks.
+    pub delegation: DelegationConfig,
     /// Which tools Talaria brings into a turn.
     pub tools: ToolsConfig,
     /// Where a model may read web pages.

@@ -154,6 +154,15 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.memory.snapshot_chars, count(item))),
     ),
     ("memory.tasks", Meaning::Read(|item, config| set(&mut config.memory.tasks, flag(item)))),
+    (
+        "delegation.max_children",
+        Meaning::Read(|item, config| set(&mut config.delegation.max_children, count(item))),
+    ),
+    (
+        "delegation.max_depth",
+        Meaning::Read(|item, config| set(&mut config.delegation.max_depth, count(item))),
+    ),
+    ("tools.delegate", Meaning::Read(|item, config| set(&mut config.tools.delegate, flag(item)))),
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
     ("tools.web", Meaning::Read(|item, config| set(&mut config.tools.web, flag(item)))),
@@ -184,6 +193,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("chat", Section::Read),
     ("auxiliary", Section::Later),
     ("compression", Section::Later),
+    ("delegation", Section::Read),
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),
     ("notify", Section::Read),

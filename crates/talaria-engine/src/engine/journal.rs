@@ -13,13 +13,13 @@ use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
-use talaria_core::item::ItemBody;
+use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Outcome;
 use talaria_core::tool::{ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, SessionPatch, SessionRow, Store,
-    StoreError, ToolCallKey, TurnRow,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, SessionPatch, SessionRow,
+    Store, StoreError, ToolCallKey, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -33,7 +33,7 @@ use crate::engine::run::input;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::Place;
 use crate::engine::tasks::worktrees::Kept;
-use crate::engine::tools::ledger;
+use crate::engine::tools::{delegate, ledger};
 use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
 use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
@@ -63,6 +63,8 @@ pub(crate) struct Shelf {
     pub(crate) nudge: Arc<Notify>,
     /// Something that is owed was tried, or needs no further attempt.
     pub(crate) tried: Arc<Notify>,
+    /// A turn of a task has ended.
+    pub(crate) task_ended: Arc<Notify>,
     pub(crate) background: BackgroundList,
 }
 
@@ -119,6 +121,8 @@ pub(crate) struct Journal {
     /// Which tools the thread was started with, and a thread that starts now.
     contract: i64,
     new_contract: i64,
+    /// Whether this turn may carry results of delegated tasks.
+    carries: bool,
     broken: bool,
 }
 
@@ -152,6 +156,7 @@ impl Journal {
             turn: turn.codex_turn.clone(),
             contract: contract::NO_TOOLS,
             new_contract: contract::NO_TOOLS,
+            carries: false,
             broken: false,
         }
     }
@@ -170,6 +175,18 @@ impl Journal {
         let inputs = std::mem::take(&mut self.waiting);
         self.changes.push(Change::TakeBack { after: self.ordinal });
         self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs, was_sent: false });
+    }
+
+    /// Results of delegated tasks may reach the runtime with this turn.
+    pub(crate) fn expect_results(&mut self) {
+        self.carries = true;
+    }
+
+    /// The runtime has the results that this turn carried: by this carrier, or all of them.
+    fn deliver_results(&mut self, carrier: Option<ResultCarrier>) {
+        if self.carries {
+            self.changes.push(Change::ResultsDelivered { turn: self.ordinal, carrier });
+        }
     }
 
     /// Holds a place until the turn is over.
@@ -291,6 +308,7 @@ impl Watcher for Journal {
             Event::Ledger { stage: Stage::Accepted, .. } => {
                 self.points.push("accepted");
                 self.bind_thread();
+                self.deliver_results(Some(ResultCarrier::Input));
             }
             Event::SessionStarted(_) => self
                 .changes
@@ -323,16 +341,21 @@ impl Watcher for Journal {
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
             Event::ItemCompleted { item } => {
                 self.points.push("item");
-                if matches!(item.body, ItemBody::ClientTool { .. }) {
+                if let ItemBody::ClientTool { status, .. } = &item.body {
                     self.delivered(&item.id);
+                    if *status == Status::Completed {
+                        self.deliver_results(Some(ResultCarrier::Call(item.id.clone())));
+                    }
                 }
             }
             Event::Outcome(report) => {
                 self.points.push("outcome");
                 self.changes.push(Change::ToolsClosed(self.ordinal));
                 self.shelf.permits.withdraw(&self.client_id);
-                if !matches!(report.outcome, Outcome::Completed) {
-                    self.take_back();
+                match report.outcome {
+                    // Codex completes no turn with a call that has no answer, whether or not the end of the call was seen.
+                    Outcome::Completed => self.deliver_results(None),
+                    _ => self.take_back(),
                 }
                 if let Some(task) = &self.task {
                     self.changes.extend(notices::outcome(task, self.ordinal).map(Change::Outbox));
@@ -366,6 +389,7 @@ impl Watcher for Journal {
 
     fn offered(&mut self, call: &ToolInvocation) {
         self.points.push("tool-offered");
+        self.carries |= call.tool == delegate::NAME;
         let row = ledger::offered(&self.shelf.seal, self.ordinal, self.contract, call);
         self.changes.push(Change::ToolOffered(row));
     }
@@ -436,6 +460,9 @@ impl Watcher for Journal {
         if let Err(error) = self.write(batch).await {
             self.broken = true;
             return Err(NotKept(error.to_string()));
+        }
+        if self.task.is_some() && points.contains(&"outcome") {
+            self.shelf.task_ended.notify_waiters();
         }
         for point in &points {
             faults::point(&format!("after:{point}")).await;

@@ -5,6 +5,7 @@
 //! fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
 //! conversations and by their turns.
 
+pub(crate) mod delegate;
 pub(crate) mod ledger;
 mod memory;
 mod recall;
@@ -16,6 +17,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use talaria_codex::conversation::ToolRunner;
+use talaria_codex::spec::Surroundings;
 use talaria_core::config::{Config, ConfigProblem};
 use talaria_core::ids::SessionId;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome, ToolSpec};
@@ -34,16 +36,18 @@ enum EngineTool {
     Recall,
     Memory,
     Web,
+    Delegate,
 }
 
 impl EngineTool {
-    const ALL: [Self; 3] = [Self::Recall, Self::Memory, Self::Web];
+    const ALL: [Self; 4] = [Self::Recall, Self::Memory, Self::Web, Self::Delegate];
 
     fn spec(self) -> ToolSpec {
         match self {
             Self::Recall => recall::spec(),
             Self::Memory => memory::spec(),
             Self::Web => web::spec(),
+            Self::Delegate => delegate::spec(),
         }
     }
 
@@ -52,6 +56,7 @@ impl EngineTool {
             Self::Recall => config.tools.recall.unwrap_or(true),
             Self::Memory => config.tools.memory.unwrap_or(true),
             Self::Web => config.tools.web.unwrap_or(true),
+            Self::Delegate => config.tools.delegate.unwrap_or(true),
         }
     }
 
@@ -60,6 +65,7 @@ impl EngineTool {
         match self {
             Self::Recall | Self::Web => ToolEffect::Reads,
             Self::Memory => memory::effect(arguments),
+            Self::Delegate => delegate::effect(arguments),
         }
     }
 
@@ -68,6 +74,9 @@ impl EngineTool {
         match self {
             Self::Recall | Self::Web => "It only reads: call it again.",
             Self::Memory => "Read the memory (op read) before you save this again.",
+            Self::Delegate => {
+                "op list names the tasks of this conversation: look there before you start or stop again."
+            }
         }
     }
 
@@ -84,17 +93,27 @@ impl Inner {
         EngineTool::ALL.into_iter().filter(|tool| tool.is_on(&config)).map(EngineTool::spec).collect()
     }
 
-    /// What runs the calls of a session's conversation.
-    pub(crate) fn tool_runner(self: &Arc<Self>, session: &SessionId) -> ToolRunner {
+    /// What runs the calls of a session's conversation. Tasks that it delegates have its environment.
+    pub(crate) fn tool_runner(
+        self: &Arc<Self>,
+        session: &SessionId,
+        surroundings: Surroundings,
+    ) -> ToolRunner {
         let (engine, session) = (Arc::clone(self), session.clone());
         ToolRunner::new(move |call| {
-            let (engine, session) = (Arc::clone(&engine), session.clone());
-            Box::pin(async move { engine.answer_tool(&session, call).await })
+            let (engine, session, surroundings) =
+                (Arc::clone(&engine), session.clone(), surroundings.clone());
+            Box::pin(async move { engine.answer_tool(&session, call, surroundings).await })
         })
     }
 
     /// Answers a call by the ledger.
-    async fn answer_tool(self: &Arc<Self>, session: &SessionId, call: ToolInvocation) -> ToolOutcome {
+    async fn answer_tool(
+        self: &Arc<Self>,
+        session: &SessionId,
+        call: ToolInvocation,
+        surroundings: Surroundings,
+    ) -> ToolOutcome {
         let found = EngineTool::named(&call.tool);
         let asked = LedgerCall {
             session: session.clone(),
@@ -107,7 +126,9 @@ impl Inner {
         let (engine, session) = (Arc::clone(self), session.clone());
         let tool = found.map(|(tool, _)| tool);
         self.calls
-            .answer(ground, asked, move || async move { engine.run_tool(&session, tool, call).await })
+            .answer(ground, asked, move || async move {
+                engine.run_tool(&session, tool, call, surroundings).await
+            })
             .await
     }
 
@@ -116,6 +137,7 @@ impl Inner {
         session: &SessionId,
         tool: Option<EngineTool>,
         call: ToolInvocation,
+        surroundings: Surroundings,
     ) -> ToolReturn {
         let tool = tool.ok_or("Talaria has no such tool")?;
         if !call.caller.rights().permit(tool.effect(&call.arguments)) {
@@ -127,6 +149,7 @@ impl Inner {
             EngineTool::Recall => self.recall(session, &call.arguments, config.recall.scope).await,
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
             EngineTool::Web => self.read_web(session, &call, &config.web).await,
+            EngineTool::Delegate => self.delegate(session, &call, &config, surroundings).await,
         }
     }
 }
@@ -138,7 +161,7 @@ fn permitted(
 ) -> Result<Config, &'static str> {
     let is_in_doubt = |problem: &ConfigProblem| {
         let key = problem.key.as_deref();
-        let sections = ["tools", "recall", "memory", "web"];
+        let sections = ["tools", "recall", "memory", "web", "delegation"];
         problem.is_error() && key.is_none_or(|key| sections.iter().any(|section| key.starts_with(section)))
     };
     match read {

@@ -15,6 +15,7 @@ mod choosing;
 mod compacting;
 mod contract;
 mod crowd;
+mod delegate;
 mod digests;
 mod engine;
 mod escapes;

@@ -15,7 +15,9 @@ use talaria_core::ids::SessionId;
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
-use crate::sqlite::{audit, background, outbox, request, session, task, tool_call, transaction, turn};
+use crate::sqlite::{
+    audit, background, delegation, outbox, request, session, task, tool_call, transaction, turn,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -218,6 +220,13 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::ToolCall(key, step) => tool_call::step(conn, batch, key, step).await,
         Change::ToolDelivered(key) => tool_call::deliver(conn, session, at, key).await,
         Change::ToolsClosed(ordinal) => tool_call::close_turn(conn, session, at, ordinal).await,
+        Change::DelegationAnnounced(child) => delegation::announce(conn, session, at, &child).await,
+        Change::ResultCarried { child, turn, carrier } => {
+            delegation::carry(conn, session, &child, turn, carrier).await
+        }
+        Change::ResultsDelivered { turn, carrier } => {
+            delegation::deliver(conn, session, at, turn, carrier).await
+        }
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.
         Change::Message(_) => Ok(()),

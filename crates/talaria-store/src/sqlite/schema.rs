@@ -17,6 +17,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0005.sql"),
     include_str!("schema/0006.sql"),
     include_str!("schema/0007.sql"),
+    include_str!("schema/0009.sql"),
 ];
 
 /// The version that a number of steps leads to.

@@ -142,11 +142,13 @@ impl Engine {
                 troubles: Troubles::default(),
                 nudge: Arc::default(),
                 tried: Arc::default(),
+                task_ended: Arc::default(),
             },
             desk: Desk::default(),
             servers: Servers::default(),
             calls: CallLedger::default(),
             memory: MemoryDesk::default(),
+            delegating: tokio::sync::Mutex::default(),
             web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
@@ -184,6 +186,7 @@ impl Engine {
         }
         engine.send_what_is_owed();
         tokio::spawn(engine.clone().forget_now_and_then());
+        engine.inner.tasks.spawn(engine.clone().announce_ends());
         Ok(engine)
     }
 }

@@ -57,7 +57,7 @@ struct Called {
 }
 
 /// `NUMBER` in the arguments is another one for each fault.
-const CALLS: [Called; 2] = [
+const CALLS: [Called; 3] = [
     Called {
         tool: "talaria_recall",
         arguments: r#"{"query":"cluster"}"#,
@@ -68,6 +68,12 @@ const CALLS: [Called; 2] = [
         tool: "talaria_memory",
         arguments: r#"{"operations":[{"op":"add","scope":"notes","text":"fact NUMBER"}]}"#,
         result: "Memory (complete): 1 change, done.",
+        only_reads: false,
+    },
+    Called {
+        tool: "talaria_delegate",
+        arguments: r#"{"op":"start","goals":[{"goal":"fact NUMBER"}]}"#,
+        result: "Delegated tasks (complete): 1 of 1 started.",
         only_reads: false,
     },
 ];
@@ -146,7 +152,7 @@ async fn play(
         Ok(rows) => {
             let mut found = examine(lane, &started, &prompt, fault, &rows).await;
             if !called.only_reads {
-                found.extend(examine_effect(lane, &started, number, &rows).await);
+                found.extend(examine_effect(lane, &started, called.tool, number, &rows).await);
             }
             found
         }
@@ -158,10 +164,14 @@ async fn play(
 async fn examine_effect(
     lane: &Lane,
     started: &SessionStarted,
+    tool: &str,
     number: usize,
     rows: &[CallRow],
 ) -> Option<Violation> {
-    let saved = database::memories(&lane.database(), &format!("fact {number}")).await;
+    let saved = match tool {
+        "talaria_delegate" => database::delegated(&lane.database(), started.id.as_str()).await,
+        _ => database::memories(&lane.database(), &format!("fact {number}")).await,
+    };
     let state = rows.first().map_or("not there", |row| row.state.as_str());
     let is_true = match (state, saved) {
         ("done", 1) | ("unknown", 0 | 1) => true,
@@ -169,7 +179,7 @@ async fn examine_effect(
         ("offered" | "not there", 0) => true,
         _ => false,
     };
-    let what = format!("{}: the ledger says {state}, and it was saved {saved} times", started.id);
+    let what = format!("{}: the ledger says {state}, and it took effect {saved} times", started.id);
     (!is_true).then_some(Violation { wrong: Wrong::FalseCall, what })
 }
 

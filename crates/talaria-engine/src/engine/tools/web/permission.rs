@@ -173,7 +173,11 @@ impl Inner {
     }
 
     /// A journal for what Talaria itself does in a turn that runs.
-    async fn journal_beside(&self, session: &SessionId, turn: &TurnRow) -> Result<Journal, StoreError> {
+    pub(crate) async fn journal_beside(
+        &self,
+        session: &SessionId,
+        turn: &TurnRow,
+    ) -> Result<Journal, StoreError> {
         let store = &self.shelf.store;
         let alias = store.session(session).await?.and_then(|row| row.alias);
         let task = store.task(session).await?.zip(alias);
