@@ -32,7 +32,7 @@ pub use effect::Effect;
 use keys::{Meaning, Section};
 pub use learning::{AuxiliaryConfig, LearnMemory, LearningConfig};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub use recall::{MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
+pub use recall::{DelegationConfig, MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 use talaria_guard::rules::Rules;
@@ -67,6 +67,8 @@ pub struct Config {
     pub learning: LearningConfig,
     /// Which models are asked besides that of a conversation.
     pub auxiliary: AuxiliaryConfig,
+    /// How much work a model hands to background tasks.
+    pub delegation: DelegationConfig,
     /// Which tools Talaria brings into a turn.
     pub tools: ToolsConfig,
     /// Where a model may read web pages.

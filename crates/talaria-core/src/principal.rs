@@ -8,8 +8,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::SessionId;
+
 /// The longest name.
 const LONGEST: usize = 64;
+/// Begins the name of a model that delegates tasks in a conversation.
+const DELEGATING: &str = "session/";
 
 /// What kind of caller it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +66,16 @@ impl Principal {
     /// A model.
     pub fn model(name: &str) -> Self {
         Self::new(PrincipalKind::Model, name)
+    }
+
+    /// The model of a conversation, which delegates tasks. No other caller has such a name (`Identity::claiming`).
+    pub fn delegating(session: &SessionId) -> Self {
+        Self::model(&format!("{DELEGATING}{session}"))
+    }
+
+    /// The conversation that delegated a task with this owner, if one did.
+    pub fn delegator(&self) -> Option<&str> {
+        (self.kind == PrincipalKind::Model).then(|| self.name.strip_prefix(DELEGATING)).flatten()
     }
 
     /// What kind of caller it is.

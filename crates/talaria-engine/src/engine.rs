@@ -2,8 +2,8 @@
 //! them comes through here.
 //!
 //! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `skills` are the
-//! user's files that models read and propose changes of, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! `tools` are what models may call, `delegation` is what they hand to tasks, `memory` is kept across conversations, `learning` adds to it after
+//! finished turns, `skills` are the user's files that models read and propose changes of, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -37,6 +37,7 @@ use talaria_home::clock::now_ms;
 use talaria_home::home::TalariaHome;
 
 mod access;
+mod delegation;
 mod journal;
 mod learning;
 mod lifecycle;
@@ -124,6 +125,8 @@ struct Inner {
     memory: MemoryDesk,
     skills: SkillDesk,
     user_home: Option<PathBuf>,
+    /// Held while a conversation delegates: the number of its tasks is bounded.
+    delegating: tokio::sync::Mutex<()>,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

@@ -9,6 +9,7 @@
 mod audit;
 mod background;
 mod bulk_insert;
+mod delegation;
 mod error;
 mod escrow;
 mod event;

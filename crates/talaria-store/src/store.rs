@@ -11,6 +11,7 @@ use talaria_core::ids::{SessionId, TicketId};
 use crate::error::StoreError;
 use crate::model::audit::{AuditRow, NewAudit};
 use crate::model::batch::{Appended, Batch};
+use crate::model::delegation::DelegationRow;
 use crate::model::event::EventRow;
 use crate::model::host::{HostProcess, HostRow, NewHost};
 use crate::model::imported::{ImportResult, ImportedSession, OriginRow, UndoneImport};
@@ -344,6 +345,21 @@ impl Store {
         limit: u32,
     ) -> Result<TaskPage, StoreError> {
         dispatch!(self.tasks(filter, after, limit))
+    }
+
+    /// Returns what delegated a task, if a conversation did.
+    pub async fn delegation(&self, child: &SessionId) -> Result<Option<DelegationRow>, StoreError> {
+        dispatch!(self.delegation(child))
+    }
+
+    /// Returns the tasks that a conversation delegated, the oldest first.
+    pub async fn delegations(&self, parent: &SessionId) -> Result<Vec<DelegationRow>, StoreError> {
+        dispatch!(self.delegations(parent))
+    }
+
+    /// Returns the delegated tasks that have ended without their end being reported in the parent's conversation.
+    pub async fn unannounced_delegations(&self) -> Result<Vec<DelegationRow>, StoreError> {
+        dispatch!(self.unannounced_delegations())
     }
 
     /// Lists every session that has background commands, with what was kept of them.

@@ -64,6 +64,11 @@ impl Identity {
     /// another client by taking its name.
     #[must_use]
     pub fn claiming(mut self, claim: &Principal) -> Self {
+        // The model of a conversation acts inside the engine: no client can be it.
+        let claim = match claim.delegator() {
+            Some(session) => &Principal::model(&format!("session-{session}")),
+            None => claim,
+        };
         let name = claim.name();
         match (&self.class, claim.kind()) {
             (PeerClass::Person, PrincipalKind::Model) => {

@@ -47,8 +47,8 @@ impl Effect {
             _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
             Some("chat") => Self::NextChat,
             Some(
-                "notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "web" | "learning"
-                | "auxiliary",
+                "notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "delegation" | "web"
+                | "learning" | "auxiliary",
             ) => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.

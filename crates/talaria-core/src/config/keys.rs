@@ -156,6 +156,15 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.memory.snapshot_chars, count(item))),
     ),
     ("memory.tasks", Meaning::Read(|item, config| set(&mut config.memory.tasks, flag(item)))),
+    (
+        "delegation.max_children",
+        Meaning::Read(|item, config| set(&mut config.delegation.max_children, count(item))),
+    ),
+    (
+        "delegation.max_depth",
+        Meaning::Read(|item, config| set(&mut config.delegation.max_depth, count(item))),
+    ),
+    ("tools.delegate", Meaning::Read(|item, config| set(&mut config.tools.delegate, flag(item)))),
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
     ("tools.skill", Meaning::Read(|item, config| set(&mut config.tools.skill, flag(item)))),
@@ -197,6 +206,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("chat", Section::Read),
     ("auxiliary", Section::Read),
     ("compression", Section::Later),
+    ("delegation", Section::Read),
     ("learning", Section::Read),
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),

@@ -1,5 +1,5 @@
-//! The sections `[recall]`, `[memory]` and `[tools]`: what a model finds of earlier conversations, what is remembered across
-//! them, and which tools Talaria brings into a turn. Read by the engine at every call of a tool.
+//! The sections `[recall]`, `[memory]`, `[delegation]` and `[tools]`: what a model finds of earlier conversations, what is
+//! remembered across them, how much work it hands to tasks, and which tools Talaria brings into a turn. Read by the engine at every call of a tool.
 
 use std::str::FromStr;
 
@@ -23,6 +23,29 @@ pub struct ToolsConfig {
     pub skill: Option<bool>,
     /// Whether a model may read web pages at all. Unset: yes.
     pub web: Option<bool>,
+    /// Whether a model may hand work to background tasks. Unset: yes.
+    pub delegate: Option<bool>,
+}
+
+/// The section `[delegation]`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DelegationConfig {
+    /// How many delegated tasks of one conversation may be unfinished at once. Unset: 3.
+    pub max_children: Option<u64>,
+    /// How deep tasks may delegate: 1 lets only conversations delegate. Unset: 1.
+    pub max_depth: Option<u64>,
+}
+
+impl DelegationConfig {
+    /// How many delegated tasks of one conversation may be unfinished at once.
+    pub fn children(&self) -> u64 {
+        self.max_children.unwrap_or(3)
+    }
+
+    /// How deep tasks may delegate.
+    pub fn depth(&self) -> u64 {
+        self.max_depth.unwrap_or(1)
+    }
 }
 
 /// The section `[memory]`.

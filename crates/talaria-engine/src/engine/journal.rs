@@ -19,8 +19,8 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ReviewStep, SessionPatch, SessionRow,
-    Store, StoreError, ToolCallKey, TurnRow,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, ReviewStep, SessionPatch,
+    SessionRow, Store, StoreError, ToolCallKey, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ use crate::engine::run::input;
 use crate::engine::seal::Seal;
 use crate::engine::tasks::queue::Place;
 use crate::engine::tasks::worktrees::Kept;
-use crate::engine::tools::ledger;
+use crate::engine::tools::{delegate, ledger};
 use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
 use talaria_codex::permit::{Permits, SendPermit};
 use talaria_home::clock::now_ms;
@@ -65,6 +65,8 @@ pub(crate) struct Shelf {
     pub(crate) nudge: Arc<Notify>,
     /// Something that is owed was tried, or needs no further attempt.
     pub(crate) tried: Arc<Notify>,
+    /// A turn of a task has ended.
+    pub(crate) task_ended: Arc<Notify>,
     pub(crate) background: BackgroundList,
 }
 
@@ -125,6 +127,8 @@ pub(crate) struct Journal {
     progress: Option<ReviewProgress>,
     /// The tools of a thread that starts now.
     offered: Vec<OfferedTool>,
+    /// Whether this turn may carry results of delegated tasks.
+    carries: bool,
     broken: bool,
 }
 
@@ -160,6 +164,7 @@ impl Journal {
             new_contract: contract::NO_TOOLS,
             progress: None,
             offered: Vec::new(),
+            carries: false,
             broken: false,
         }
     }
@@ -206,6 +211,18 @@ impl Journal {
         if is_due {
             self.points.push("review-due");
             self.changes.push(Change::ReviewDue { last_turn: self.ordinal });
+        }
+    }
+
+    /// Results of delegated tasks may reach the runtime with this turn.
+    pub(crate) fn expect_results(&mut self) {
+        self.carries = true;
+    }
+
+    /// The runtime has the results that this turn carried: by this carrier, or all of them.
+    fn deliver_results(&mut self, carrier: Option<ResultCarrier>) {
+        if self.carries {
+            self.changes.push(Change::ResultsDelivered { turn: self.ordinal, carrier });
         }
     }
 
@@ -341,6 +358,7 @@ impl Watcher for Journal {
             Event::Ledger { stage: Stage::Accepted, .. } => {
                 self.points.push("accepted");
                 self.bind_thread();
+                self.deliver_results(Some(ResultCarrier::Input));
             }
             Event::SessionStarted(_) => self
                 .changes
@@ -374,7 +392,12 @@ impl Watcher for Journal {
             Event::ItemCompleted { item } => {
                 self.points.push("item");
                 match &item.body {
-                    ItemBody::ClientTool { .. } => self.delivered(&item.id),
+                    ItemBody::ClientTool { status, .. } => {
+                        self.delivered(&item.id);
+                        if *status == Status::Completed {
+                            self.deliver_results(Some(ResultCarrier::Call(item.id.clone())));
+                        }
+                    }
                     ItemBody::Command { command, cwd, status: Status::Completed, .. } => {
                         self.changes.extend(rows::skill_uses(&item.id, command, cwd));
                     }
@@ -386,8 +409,10 @@ impl Watcher for Journal {
                 self.end_progress(report);
                 self.changes.push(Change::ToolsClosed(self.ordinal));
                 self.shelf.permits.withdraw(&self.client_id);
-                if !matches!(report.outcome, Outcome::Completed) {
-                    self.take_back();
+                match report.outcome {
+                    // Codex completes no turn with a call that has no answer, whether or not the end of the call was seen.
+                    Outcome::Completed => self.deliver_results(None),
+                    _ => self.take_back(),
                 }
                 if let Some(task) = &self.task {
                     self.changes.extend(notices::outcome(task, self.ordinal).map(Change::Outbox));
@@ -421,6 +446,7 @@ impl Watcher for Journal {
 
     fn offered(&mut self, call: &ToolInvocation) {
         self.points.push("tool-offered");
+        self.carries |= call.tool == delegate::NAME;
         let row = ledger::offered(&self.shelf.seal, self.ordinal, self.contract, call);
         self.changes.push(Change::ToolOffered(row));
     }
@@ -491,6 +517,9 @@ impl Watcher for Journal {
         if let Err(error) = self.write(batch).await {
             self.broken = true;
             return Err(NotKept(error.to_string()));
+        }
+        if self.task.is_some() && points.contains(&"outcome") {
+            self.shelf.task_ended.notify_waiters();
         }
         for point in &points {
             faults::point(&format!("after:{point}")).await;

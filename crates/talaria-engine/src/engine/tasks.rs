@@ -17,10 +17,12 @@ use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::preferences::Preferences;
 use talaria_core::principal::Principal;
 use talaria_store::{
-    Cursor, RequestFilter, RequestState, SessionRow, StoreError, TaskFilter, TaskRow, TurnRow,
+    Cursor, NewAudit, NewDelegation, RequestFilter, RequestState, SessionRow, StoreError, TaskFilter,
+    TaskRow, TurnRow,
 };
 
 use crate::engine::Engine;
+use crate::engine::access::scope;
 use crate::engine::queries::views;
 use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::desk::Work;
@@ -30,6 +32,7 @@ use crate::engine::tasks::status::Standing;
 use crate::engine::tasks::worktrees::Kept;
 use crate::worktree::{Force, Made};
 use talaria_codex::conversation::When;
+use talaria_codex::spec::Surroundings;
 use talaria_home::faults;
 
 /// How many of the last events are shown.
@@ -43,6 +46,18 @@ const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "pla
 const STEPS: [&str; 5] =
     ["item_started", "item_completed", "item_abandoned", "request_opened", "request_closed"];
 
+/// Who a new task belongs to, and what it has beside what was asked for.
+#[derive(Clone)]
+pub(crate) struct TaskStart {
+    pub(crate) owner: Principal,
+    /// What a person has to grant before it begins.
+    pub(crate) widening: Option<Widening>,
+    /// The conversation that delegates it, if one does.
+    pub(crate) delegation: Option<NewDelegation>,
+    /// The environment of its Codex; that of the caller if there is none.
+    pub(crate) surroundings: Option<Surroundings>,
+}
+
 impl Engine {
     /// Records a new task, and runs it when there is a place.
     pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
@@ -52,10 +67,36 @@ impl Engine {
         let codex_home = self.inner.codex_home(&new.turn.caller, &config);
         new.turn.caller.codex_home = codex_home.map(|home| home.to_string_lossy().into_owned());
         let widening = self.bound(&mut new).await?;
+        let owner = self.principal().clone();
+        self.start_bounded(new, TaskStart { owner, widening, delegation: None, surroundings: None }).await
+    }
+
+    /// Records a task that a conversation delegates. What it may have was bounded by its parent; neither Talaria's own files
+    /// nor those of Codex become writable for it.
+    pub(crate) async fn start_delegated_task(
+        &self,
+        mut new: NewTask,
+        start: TaskStart,
+    ) -> Result<TaskStarted, Problem> {
+        let _caller = self.inner.enter()?;
+        admission::check(&new)?;
+        let cwd = scope::directory("cwd", &new.cwd).await?;
+        if new.sandbox == Some(Sandbox::WorkspaceWrite) {
+            self.keep_out(std::slice::from_ref(&cwd), &new).await?;
+        }
+        new.cwd = cwd.to_string_lossy().into_owned();
+        self.start_bounded(new, start).await
+    }
+
+    async fn start_bounded(&self, mut new: NewTask, start: TaskStart) -> Result<TaskStarted, Problem> {
+        let config = self.inner.config();
         let wanted = Preferences { model: new.model.clone(), ..Preferences::of_turn(&new.turn) };
         new.model = wanted.model(&config);
         new.turn.model = None;
-        let turn = self.resolve_turn(&new.turn, Kind::Task).await?;
+        let mut turn = self.resolve_turn(&new.turn, Kind::Task).await?;
+        if let Some(surroundings) = start.surroundings {
+            turn.codex.surroundings = surroundings;
+        }
         self.check_choice(CheckedTurn {
             cwd: &new.cwd,
             model: new.model.as_deref(),
@@ -68,8 +109,19 @@ impl Engine {
         let notify = self.kept_targets(&new.notify)?;
         let task = crate::engine::mint_task();
         let made = self.make_worktree(&new, &task).await?;
-        let is_free = widening.is_none();
-        let started = self.write_task(&new, &turn, &task, made.as_ref(), notify, widening).await;
+        let is_free = start.widening.is_none();
+        let owner = start.owner.to_string();
+        let row = talaria_store::NewTaskRow {
+            owner: owner.clone(),
+            worktree: made
+                .clone()
+                .map(|made| Kept { made, discarded: None })
+                .and_then(|kept| serde_json::to_string(&kept).ok()),
+            notify,
+            origin: None,
+            delegation: start.delegation,
+        };
+        let started = self.write_task(&new, &turn, &task, made.as_ref(), row, start.widening).await;
         let started = match (started, &made) {
             (Ok(started), _) => started,
             (Err(problem), None) => return Err(problem),
@@ -83,7 +135,7 @@ impl Engine {
         };
         faults::point("after:prepared").await;
         let status = if is_free {
-            self.inner.queue.stand(&started.id, &self.principal().to_string());
+            self.inner.queue.stand(&started.id, &owner);
             self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
             status::before_it_is_sent(self.inner.queue.ahead(&started.id).is_some())
         } else {
@@ -111,7 +163,7 @@ impl Engine {
         turn: &ResolvedTurn,
         task: &str,
         made: Option<&Made>,
-        notify: Vec<String>,
+        row: talaria_store::NewTaskRow,
         widening: Option<Widening>,
     ) -> Result<SessionStarted, Problem> {
         let cwd = made.map_or_else(|| new.cwd.clone(), |made| made.cwd.to_string_lossy().into_owned());
@@ -128,17 +180,8 @@ impl Engine {
         let roots = new.writable_roots.iter().cloned().chain(git);
         let wanted =
             Wanted::of(&session).writing(roots, new.network).at(new.terminal.clone()).needing(widening);
-        let row = talaria_store::NewTaskRow {
-            owner: self.principal().to_string(),
-            worktree: made
-                .map(|made| Kept { made: made.clone(), discarded: None })
-                .and_then(|kept| serde_json::to_string(&kept).ok()),
-            notify,
-            origin: None,
-        };
-        self.inner
-            .create(&session, turn, &wanted, Some((task.to_owned(), row)), self.audit_entry("start_task"))
-            .await
+        let audit = NewAudit { principal: row.owner.clone(), ..self.audit_entry("start_task") };
+        self.inner.create(&session, turn, &wanted, Some((task.to_owned(), row)), audit).await
     }
 
     /// Starts the next turn of a task; while one runs, it waits.

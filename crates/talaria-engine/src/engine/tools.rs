@@ -5,6 +5,7 @@
 //! fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
 //! conversations and by their turns.
 
+pub(crate) mod delegate;
 pub(crate) mod ledger;
 mod memory;
 mod recall;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use talaria_codex::conversation::ToolRunner;
+use talaria_codex::spec::Surroundings;
 use talaria_core::config::{Config, ConfigProblem};
 use talaria_core::ids::SessionId;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome, ToolSpec};
@@ -36,10 +38,11 @@ enum EngineTool {
     Memory,
     Skill,
     Web,
+    Delegate,
 }
 
 impl EngineTool {
-    const ALL: [Self; 4] = [Self::Recall, Self::Memory, Self::Skill, Self::Web];
+    const ALL: [Self; 5] = [Self::Recall, Self::Memory, Self::Skill, Self::Web, Self::Delegate];
 
     fn spec(self) -> ToolSpec {
         match self {
@@ -47,6 +50,7 @@ impl EngineTool {
             Self::Memory => memory::spec(),
             Self::Skill => skill::spec(),
             Self::Web => web::spec(),
+            Self::Delegate => delegate::spec(),
         }
     }
 
@@ -56,6 +60,7 @@ impl EngineTool {
             Self::Memory => config.tools.memory.unwrap_or(true),
             Self::Skill => config.tools.skill.unwrap_or(true),
             Self::Web => config.tools.web.unwrap_or(true),
+            Self::Delegate => config.tools.delegate.unwrap_or(true),
         }
     }
 
@@ -65,6 +70,7 @@ impl EngineTool {
             Self::Recall | Self::Web => ToolEffect::Reads,
             Self::Memory => memory::effect(arguments),
             Self::Skill => skill::effect(arguments),
+            Self::Delegate => delegate::effect(arguments),
         }
     }
 
@@ -74,6 +80,9 @@ impl EngineTool {
             Self::Recall | Self::Web => "It only reads: call it again.",
             Self::Memory => "Read the memory (op read) before you save this again.",
             Self::Skill => "Propose it again: the same change is kept once.",
+            Self::Delegate => {
+                "op list names the tasks of this conversation: look there before you start or stop again."
+            }
         }
     }
 
@@ -88,17 +97,27 @@ pub(crate) fn offered_tools(config: &Config) -> Vec<ToolSpec> {
 }
 
 impl Inner {
-    /// What runs the calls of a session's conversation.
-    pub(crate) fn tool_runner(self: &Arc<Self>, session: &SessionId) -> ToolRunner {
+    /// What runs the calls of a session's conversation. Tasks that it delegates have its environment.
+    pub(crate) fn tool_runner(
+        self: &Arc<Self>,
+        session: &SessionId,
+        surroundings: Surroundings,
+    ) -> ToolRunner {
         let (engine, session) = (Arc::clone(self), session.clone());
         ToolRunner::new(move |call| {
-            let (engine, session) = (Arc::clone(&engine), session.clone());
-            Box::pin(async move { engine.answer_tool(&session, call).await })
+            let (engine, session, surroundings) =
+                (Arc::clone(&engine), session.clone(), surroundings.clone());
+            Box::pin(async move { engine.answer_tool(&session, call, surroundings).await })
         })
     }
 
     /// Answers a call by the ledger.
-    async fn answer_tool(self: &Arc<Self>, session: &SessionId, call: ToolInvocation) -> ToolOutcome {
+    async fn answer_tool(
+        self: &Arc<Self>,
+        session: &SessionId,
+        call: ToolInvocation,
+        surroundings: Surroundings,
+    ) -> ToolOutcome {
         let found = EngineTool::named(&call.tool);
         let asked = LedgerCall {
             session: session.clone(),
@@ -111,7 +130,9 @@ impl Inner {
         let (engine, session) = (Arc::clone(self), session.clone());
         let tool = found.map(|(tool, _)| tool);
         self.calls
-            .answer(ground, asked, move || async move { engine.run_tool(&session, tool, call).await })
+            .answer(ground, asked, move || async move {
+                engine.run_tool(&session, tool, call, surroundings).await
+            })
             .await
     }
 
@@ -120,6 +141,7 @@ impl Inner {
         session: &SessionId,
         tool: Option<EngineTool>,
         call: ToolInvocation,
+        surroundings: Surroundings,
     ) -> ToolReturn {
         let tool = tool.ok_or("Talaria has no such tool")?;
         if !call.caller.rights().permit(tool.effect(&call.arguments)) {
@@ -132,6 +154,7 @@ impl Inner {
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
             EngineTool::Skill => self.use_skills(session, &call).await,
             EngineTool::Web => self.read_web(session, &call, &config.web).await,
+            EngineTool::Delegate => self.delegate(session, &call, &config, surroundings).await,
         }
     }
 }
@@ -143,7 +166,7 @@ fn permitted(
 ) -> Result<Config, &'static str> {
     let is_in_doubt = |problem: &ConfigProblem| {
         let key = problem.key.as_deref();
-        let sections = ["tools", "recall", "memory", "web"];
+        let sections = ["tools", "recall", "memory", "web", "delegation"];
         problem.is_error() && key.is_none_or(|key| sections.iter().any(|section| key.starts_with(section)))
     };
     match read {

@@ -16,6 +16,7 @@ mod compacting;
 mod context;
 mod contract;
 mod crowd;
+mod delegate;
 mod digests;
 mod engine;
 mod escapes;

@@ -115,6 +115,7 @@ fn prepare(
         worktree: None,
         notify: clean(&task.notify).into_iter().collect(),
         origin: Some(ORIGIN.to_owned()),
+        delegation: None,
     };
     let said = said.into_iter().map(Message::assistant);
     let messages = (!prompt.is_empty()).then(|| Message::user(prompt.as_str())).into_iter().chain(said);

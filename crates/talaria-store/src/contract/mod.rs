@@ -7,6 +7,7 @@
 pub mod answers;
 pub mod appends;
 pub mod audit;
+pub mod delegations;
 pub mod escrow;
 pub mod forgetting;
 pub mod homes;
@@ -63,6 +64,13 @@ macro_rules! contract_tests {
                 a_start_and_its_row_are_written_together,
                 the_log_is_paged_newest_first,
                 refusals_are_bounded_and_never_push_out_what_was_done,
+            ],
+            delegations: [
+                a_call_delegates_each_goal_once,
+                a_result_is_owed_from_the_end_until_it_is_delivered,
+                only_what_was_carried_there_is_delivered,
+                an_end_is_reported_once,
+                an_owed_result_keeps_its_task,
             ],
             escrow: [
                 the_rest_of_escrow_expires,

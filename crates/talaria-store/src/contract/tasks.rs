@@ -45,6 +45,7 @@ pub async fn a_task_is_made_with_its_session_or_not_at_all(store: Store) {
         worktree: Some(r#"{"branch":"talaria/one"}"#.to_owned()),
         notify: vec!["local".to_owned(), "command:say \"it\"".to_owned()],
         origin: None,
+        delegation: None,
     };
     let session = NewSessionRow { task: Some(new.clone()), ..scene::new_task("one", 5) };
     let id = session.id.clone();

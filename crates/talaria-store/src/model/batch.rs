@@ -6,6 +6,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::learning::progress::ReviewCount;
 
 use crate::model::audit::NewAudit;
+use crate::model::delegation::ResultCarrier;
 use crate::model::event::NewEvent;
 use crate::model::message::NewMessage;
 use crate::model::outbox::NewOutbox;
@@ -81,6 +82,19 @@ pub enum Change {
         /// The runtime's name for the step.
         step: String,
     },
+    /// The end of a task that this session delegated is reported with this batch. A conflict if it was before.
+    DelegationAnnounced(SessionId),
+    /// The result of a task that this session delegated is on its way to the runtime. Nothing changes if it was delivered
+    /// before, or the turn is over.
+    ResultCarried {
+        /// The task.
+        child: SessionId,
+        /// The turn of this session, by ordinal.
+        turn: i64,
+        carrier: ResultCarrier,
+    },
+    /// The runtime has the results that were carried in a turn: by this carrier, or all of them.
+    ResultsDelivered { turn: i64, carrier: Option<ResultCarrier> },
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

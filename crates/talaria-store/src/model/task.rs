@@ -4,6 +4,7 @@
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
 
+use crate::model::delegation::NewDelegation;
 use crate::model::session::Cursor;
 
 /// What makes a new session a task.
@@ -17,6 +18,8 @@ pub struct NewTaskRow {
     pub notify: Vec<String>,
     /// Where it came from, if it was not made here.
     pub origin: Option<String>,
+    /// What delegated it, if a conversation did.
+    pub delegation: Option<NewDelegation>,
 }
 
 /// What was kept of a task.

@@ -17,7 +17,8 @@ use crate::model::batch::{Appended, Batch, Change};
 use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
 use crate::sqlite::{
-    audit, background, outbox, request, review, session, skill, task, tool_call, transaction, turn,
+    audit, background, delegation, outbox, request, review, session, skill, task, tool_call, transaction,
+    turn,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -226,6 +227,13 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::Review(id, step) => review::step(conn, batch, id, step).await,
         Change::SkillUse { folder, step } => {
             skill::insert_use(conn, NewSkillUse { folder, session: session.clone(), step, at }).await
+        }
+        Change::DelegationAnnounced(child) => delegation::announce(conn, session, at, &child).await,
+        Change::ResultCarried { child, turn, carrier } => {
+            delegation::carry(conn, session, &child, turn, carrier).await
+        }
+        Change::ResultsDelivered { turn, carrier } => {
+            delegation::deliver(conn, session, at, turn, carrier).await
         }
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group went in together.

@@ -1,6 +1,6 @@
 //! Removes whole sessions, by age, by number and by size. A session that runs, also in the background, or waits for a
 //! person is never removed, and neither is a session with undelivered notifications: it stays until they are delivered
-//! or abandoned.
+//! or abandoned. A delegated task stays until its parent has its result, or is removed itself.
 //!
 //! A session leaves the lists in one short transaction. Its rows are removed after that in small steps, so that other
 //! writers are not blocked; if the program dies in between, the next `prune` or `trim` continues.
@@ -23,7 +23,8 @@ const PROTECTED: &str = "
                      or request.state = 'escrowed' and request.expires_at > $1))
      or exists (select 1 from meta where meta.key = 'background/' || session.id)
      or exists (select 1 from outbox where outbox.session = session.id
-                and outbox.target is not null and outbox.done_at is null))";
+                and outbox.target is not null and outbox.done_at is null)
+     or exists (select 1 from delegation where delegation.child = session.id and delegation.delivered_at is null))";
 
 impl FromRow for PruneCandidate {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
@@ -102,6 +103,7 @@ pub(crate) async fn forget(
          delete from tool_call where session = $1;
          delete from review where session = $1;
          delete from outbox where session = $1;
+         delete from delegation where child = $1 or parent = $1;
          delete from task where session = $1;
          delete from origin_part where session = $1;
          delete from origin where session = $1;

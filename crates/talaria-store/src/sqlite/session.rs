@@ -9,7 +9,7 @@ use crate::model::lease::Lease;
 use crate::model::session::{NewSessionRow, SessionCandidate, SessionLookup, SessionPatch, SessionRow};
 use crate::model::words::{SessionKind, SessionState, Word as _};
 use crate::sqlite::rows::{self, FromRow};
-use crate::sqlite::{SqliteStore, audit, lease, task, turn};
+use crate::sqlite::{SqliteStore, audit, delegation, lease, task, turn};
 
 /// How many candidates an ambiguous prefix names.
 const NAMED: i64 = 10;
@@ -134,7 +134,11 @@ pub(crate) async fn insert(conn: &mut SqliteConnection, session: NewSessionRow) 
     .execute(&mut *conn)
     .await?;
     if let Some(task) = session.task {
+        let delegation = task.delegation.clone();
         task::insert(conn, &session.id, task).await?;
+        if let Some(new) = delegation {
+            delegation::insert(conn, &session.id, session.created_at, new).await?;
+        }
     }
     if let Some(entry) = session.audit {
         audit::insert(conn, entry).await?;

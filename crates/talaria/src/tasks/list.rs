@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{TaskLine, TaskQuery};
+use talaria_core::ids::SessionId;
 use talaria_core::next_step::NextStep;
 
 use super::status_words;
@@ -33,7 +34,7 @@ pub(super) fn list(
             // Not when it started: it may wait for a place, or have been stopped before it had one.
             ago(task.created_at, now),
             ago(task.updated_at, now),
-            task.title.clone(),
+            title(task),
         ]);
     }
     let mut out = sheet.show(look);
@@ -45,6 +46,14 @@ pub(super) fn list(
         out += format!("answer open requests: {}\n", reader.says(&NextStep::AnswerRequests));
     }
     out
+}
+
+/// What a task is about, and which conversation delegated it.
+fn title(task: &TaskLine) -> String {
+    match task.owner.delegator() {
+        Some(session) => format!("{} (delegated by {})", task.title, SessionId::new(session).short()),
+        None => task.title.clone(),
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +71,15 @@ mod tests {
 
     fn query(limit: usize) -> TaskQuery {
         TaskQuery { limit, ..TaskQuery::default() }
+    }
+
+    #[test]
+    fn a_delegated_task_names_its_conversation() {
+        let session = SessionId::new("0199b6a1-1111-7222-8333-444455556666");
+        let owner = talaria_core::principal::Principal::delegating(&session);
+        let task = TaskLine { owner, ..line("codex-1a2b3c4d5e6f", TaskStatus::Working, "count") };
+        let text = list(&[task], &query(50), at(100), LOOK, Reader::Shell);
+        assert!(text.contains(&format!("count (delegated by {})", session.short())), "{text}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
+use talaria_core::ids::SessionId;
 use talaria_core::next_step::NextStep;
 use talaria_core::principal::Principal;
 
@@ -77,6 +78,7 @@ fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> StyledText {
         ("repo", worktree.map(|worktree| worktree.repository.clone())),
         ("how", Some(limits.join(", ")).filter(|limits| !limits.is_empty())),
         ("owner", Some(owner(&task.owner))),
+        ("parent", task.owner.delegator().map(|id| look::session_id(&SessionId::new(id), look).to_owned())),
         ("from", task.origin.clone()),
         ("created", Some(ago(task.created_at, now))),
         ("started", started(task, now)),
@@ -92,7 +94,11 @@ fn fields(task: &TaskInfo, now: Timestamp, look: Look) -> StyledText {
 
 /// Who owns a task. A person without a name is the user of this home.
 fn owner(owner: &Principal) -> String {
-    if *owner == Principal::person("") { "you".to_owned() } else { owner.to_string() }
+    match owner.delegator() {
+        Some(_) => "the model of the conversation that delegated it".to_owned(),
+        None if *owner == Principal::person("") => "you".to_owned(),
+        None => owner.to_string(),
+    }
 }
 
 /// When the turn that runs, or else the last one, was sent to Codex, and how long it took. What waited for a place before that,

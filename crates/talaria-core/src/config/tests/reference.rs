@@ -114,6 +114,21 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Whether your background tasks may change the memory; those that a model started only read it",
     ),
     (
+        "delegation.max_children",
+        "`3`",
+        "How many tasks that one conversation delegated may be unfinished at once",
+    ),
+    (
+        "delegation.max_depth",
+        "`1`",
+        "How deep tasks may delegate; `1` lets conversations delegate, and the tasks they started not",
+    ),
+    (
+        "tools.delegate",
+        "`true`",
+        "Whether new conversations offer the model the tool `talaria_delegate`, which hands work to background tasks",
+    ),
+    (
         "learning.memory",
         "`apply`",
         "What becomes of what a review of finished turns would remember: `apply` keeps it (undo with `talaria memory undo`), `propose` waits for `talaria memory approve`, `off` reviews nothing",

@@ -207,7 +207,7 @@ impl Engine {
     }
 
     /// What says what a model may do, and what it is, is not for it to write: neither in these directories nor above.
-    async fn keep_out(&self, wanted: &[PathBuf], new: &NewTask) -> Result<(), Problem> {
+    pub(crate) async fn keep_out(&self, wanted: &[PathBuf], new: &NewTask) -> Result<(), Problem> {
         let codex = new.turn.caller.codex_home.clone().map(PathBuf::from);
         let codex = codex.or_else(|| self.user_home().map(|home| home.join(".codex")));
         for kept in std::iter::once(self.inner.home.root().to_owned()).chain(codex) {
@@ -262,7 +262,7 @@ impl Engine {
 }
 
 /// A directory that is there, without links in its name.
-async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
+pub(crate) async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
     let bad = |why: String| {
         Problem::new(ProblemCode::BadRequest, format!("{what} {path:?} cannot be used: {why}"))
             .try_this("name a directory that is there")

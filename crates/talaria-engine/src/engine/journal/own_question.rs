@@ -73,8 +73,8 @@ impl OwnQuestion {
 }
 
 impl Inner {
-    /// A journal for what Talaria itself asks in a turn that another task runs, or that has not begun.
-    pub(crate) async fn question_journal(
+    /// A journal for what Talaria itself asks or reports in a turn that another task runs, or that has not begun.
+    pub(crate) async fn journal_of_turn(
         &self,
         session: &SessionId,
         turn: &TurnRow,

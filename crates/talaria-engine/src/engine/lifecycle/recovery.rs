@@ -145,6 +145,7 @@ impl Engine {
                 troubles: Troubles::default(),
                 nudge: Arc::default(),
                 tried: Arc::default(),
+                task_ended: Arc::default(),
             },
             desk: Desk::default(),
             servers: Servers::default(),
@@ -152,6 +153,7 @@ impl Engine {
             memory: MemoryDesk::default(),
             skills: SkillDesk::default(),
             user_home: options.user_home,
+            delegating: tokio::sync::Mutex::default(),
             web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
@@ -190,6 +192,7 @@ impl Engine {
         }
         engine.send_what_is_owed();
         tokio::spawn(engine.clone().forget_now_and_then());
+        engine.inner.tasks.spawn(engine.clone().announce_ends());
         Ok(engine)
     }
 }

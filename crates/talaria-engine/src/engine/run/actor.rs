@@ -288,7 +288,17 @@ impl Actor {
             }
         };
         let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
-        let content = self.engine.unseal(turn);
+        let delegated = shelf.store.delegations(&self.id).await?;
+        if delegated.iter().any(|row| row.delivered_at.is_none()) {
+            journal.expect_results();
+        }
+        let content = match (self.engine.unseal(turn), &flight) {
+            (Some(Content::Words(input)), None) => {
+                let input = self.engine.add_results(turn.ordinal, input, &delegated, &mut journal).await?;
+                Some(Content::Words(input))
+            }
+            (content, _) => content,
+        };
         let is_readable = content.is_some();
         let (deed, input) = match content {
             Some(Content::Compaction) => (Deed::Compaction, Vec::new()),
@@ -366,7 +376,7 @@ impl Actor {
             Box::new(failed(FailureCode::NotSent, "the settings of the session cannot be read"))
         })?;
         let mut options = settings.options(self.engine.rules());
-        options.tools = self.engine.tool_runner(&self.id);
+        options.tools = self.engine.tool_runner(&self.id, self.surroundings.clone());
         if self.is_task {
             // It may have been resumed with more: a task asks a person.
             options.answers = Answers::Person;

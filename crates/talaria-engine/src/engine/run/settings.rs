@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use talaria_codex_proto::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
-use talaria_core::api::{Kind, NewSession, Problem, ProblemCode};
+use talaria_core::api::{Kind, LocalCaller, NewSession, Problem, ProblemCode};
 use talaria_core::ids::TicketId;
 use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
 use talaria_core::version::Version;
@@ -239,6 +239,16 @@ impl Settings {
     pub(crate) fn after(mut self, earlier: Option<&Self>) -> Self {
         self.model = self.model.or_else(|| earlier?.model.clone());
         self
+    }
+
+    /// The same Codex, as a client on this machine names it.
+    pub(crate) fn caller(&self) -> LocalCaller {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        LocalCaller {
+            codex: Some(text(&self.codex)),
+            codex_home: self.codex_home.as_ref().map(text),
+            environment: Vec::new(),
+        }
     }
 
     /// How much the model thinks.

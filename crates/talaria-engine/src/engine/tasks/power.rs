@@ -38,7 +38,7 @@ impl Inner {
         let unknown = || StoreError::UnknownSession(session.clone());
         let row = store.session(session).await?.ok_or_else(unknown)?;
         let turn = store.next_unsettled(session).await?.ok_or_else(unknown)?;
-        let mut journal = self.question_journal(session, &turn, Feed::default()).await?;
+        let mut journal = self.journal_of_turn(session, &turn, Feed::default()).await?;
         self.put_power_request(&row, &mut journal).await
     }
 

@@ -59,10 +59,10 @@ struct Called {
 }
 
 /// Counts in the database what the call with a number changed.
-type CountEffects = for<'a> fn(&'a Path, usize) -> BoxFuture<'a, usize>;
+type CountEffects = for<'a> fn(&'a Path, &'a str, usize) -> BoxFuture<'a, usize>;
 
 /// `NUMBER` in the arguments is another one for each fault.
-const CALLS: [Called; 3] = [
+const CALLS: [Called; 4] = [
     Called {
         tool: "talaria_recall",
         arguments: r#"{"query":"cluster"}"#,
@@ -75,7 +75,7 @@ const CALLS: [Called; 3] = [
         arguments: r#"{"operations":[{"op":"add","scope":"notes","text":"fact NUMBER"}]}"#,
         result: "Memory (complete): 1 change, done.",
         only_reads: false,
-        effects: Some(|path, number| {
+        effects: Some(|path, _, number| {
             Box::pin(async move { database::memories(path, &format!("fact {number}")).await })
         }),
     },
@@ -84,9 +84,16 @@ const CALLS: [Called; 3] = [
         arguments: r#"{"op":"propose","name":"skill-NUMBER","text":"---\nname: skill-NUMBER\ndescription: d\n---\n"}"#,
         result: "Proposal skp-",
         only_reads: false,
-        effects: Some(|path, number| {
+        effects: Some(|path, _, number| {
             Box::pin(async move { database::skill_proposals(path, &format!("skill-{number}")).await })
         }),
+    },
+    Called {
+        tool: "talaria_delegate",
+        arguments: r#"{"op":"start","goals":[{"goal":"fact NUMBER"}]}"#,
+        result: "Delegated tasks (complete): 1 of 1 started.",
+        only_reads: false,
+        effects: Some(|path, session, _| Box::pin(database::delegated(path, session))),
     },
 ];
 
@@ -164,7 +171,7 @@ async fn play(
         Ok(rows) => {
             let mut found = examine(lane, &started, &prompt, fault, &rows).await;
             if let Some(effects) = called.effects {
-                let saved = effects(&lane.database(), number).await;
+                let saved = effects(&lane.database(), started.id.as_str(), number).await;
                 found.extend(examine_effect(&started, saved, &rows));
             }
             found

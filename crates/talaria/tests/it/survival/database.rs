@@ -98,6 +98,12 @@ pub(crate) async fn skill_proposals(path: &Path, name: &str) -> usize {
     rows(path, "select id from skill_proposal where name = $1", name).await.len()
 }
 
+/// How many tasks a conversation delegated.
+pub(crate) async fn delegated(path: &Path, session: &str) -> usize {
+    let sql = "select child from delegation join session on session.id = child where parent = $1";
+    rows(path, sql, session).await.len()
+}
+
 /// Takes the right to write, and keeps it.
 pub(crate) async fn lock(path: &Path) -> SqliteConnection {
     begin(path, "begin immediate").await

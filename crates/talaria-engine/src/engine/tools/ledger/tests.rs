@@ -73,6 +73,7 @@ impl Place {
             troubles: Default::default(),
             nudge: Arc::default(),
             tried: Arc::default(),
+            task_ended: Arc::default(),
         };
         let (ledger, tasks) = (CallLedger::default(), TaskTracker::new());
         TestEngine { shelf, ledger, tasks, ended: watch::Sender::new(false), session }

@@ -156,7 +156,7 @@ impl Inner {
     ) -> Result<(), StoreError> {
         let unknown = || StoreError::UnknownSession(session.clone());
         let turn = self.shelf.store.next_unsettled(session).await?.ok_or_else(unknown)?;
-        let mut journal = self.question_journal(session, &turn, self.desk.feed(session)).await?;
+        let mut journal = self.journal_of_turn(session, &turn, self.desk.feed(session)).await?;
         let ticket = mint_ticket();
         let ask = Ask::WebPage {
             thread: call.thread.clone(),
@@ -222,7 +222,7 @@ impl Inner {
             None => None,
         };
         let turn = turn.ok_or_else(|| StoreError::UnknownSession(session.clone()))?;
-        let mut journal = self.question_journal(session, &turn, self.desk.feed(session)).await?;
+        let mut journal = self.journal_of_turn(session, &turn, self.desk.feed(session)).await?;
         let answer = (request.state == RequestState::Answered).then(|| question.decision());
         match answer {
             Some(_) => question.close(&mut journal),

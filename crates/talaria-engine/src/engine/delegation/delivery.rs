@@ -1,0 +1,132 @@
+//! Delivers the results of delegated tasks that no call collected, and reports each end to the person, once.
+//!
+//! A result that is owed when a turn begins becomes part of that turn's input: sealed with it, and recorded as carried by it, in
+//! one transaction before anything is sent. It is delivered when Codex has the input (`Journal`). A turn that Codex never had
+//! leaves it owed. The end of a task is one line in the parent's conversation, written together with the record that it was.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_codex::conversation::Watcher as _;
+use talaria_core::api::TaskInfo;
+use talaria_core::event::Event;
+use talaria_core::ids::SessionId;
+use talaria_core::input::InputPart;
+use talaria_guard::redact::redact;
+use talaria_home::faults;
+use talaria_store::{Change, DelegationRow, ResultCarrier, StoreError, TurnPatch};
+
+use super::pages;
+use crate::engine::journal::Journal;
+use crate::engine::run::input;
+use crate::engine::{Engine, Inner};
+
+/// How many characters all results in one input may have together.
+const ROOM: usize = 12_000;
+/// When a report that could not be written is written again.
+const LATER: Duration = Duration::from_secs(5);
+
+impl Inner {
+    /// Adds the results that are owed to the input of a turn that is about to be sent. `owed` are the rows of the session.
+    pub(crate) async fn add_results(
+        self: &Arc<Self>,
+        ordinal: i64,
+        mut input: Vec<InputPart>,
+        rows: &[DelegationRow],
+        journal: &mut Journal,
+    ) -> Result<Vec<InputPart>, StoreError> {
+        // An engine that ended before it sent this turn has put them into the input already.
+        let is_inside = |row: &DelegationRow| row.carried == Some((ordinal, ResultCarrier::Input));
+        let owed: Vec<&DelegationRow> = rows.iter().filter(|row| row.is_owed() && !is_inside(row)).collect();
+        let mut results = Vec::new();
+        let room = ROOM / owed.len().max(1);
+        for row in owed {
+            match self.as_owner().task(row.child.as_str()).await {
+                Ok(task) => results.push((row, task)),
+                // It stays owed.
+                Err(problem) => {
+                    tracing::warn!("the result of {} cannot be read: {}", row.child, problem.message)
+                }
+            }
+        }
+        if results.is_empty() {
+            return Ok(input);
+        }
+        let texts: Vec<String> = results.iter().map(|(_, task)| pages::result(task, room)).collect();
+        input.push(InputPart::Text { text: redact(&pages::input(&texts)).into_owned() });
+        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
+            input.pop();
+            return Ok(input);
+        };
+        journal.change(Change::Turn(TurnPatch {
+            ordinal,
+            input_sealed: Some(sealed),
+            ..TurnPatch::default()
+        }));
+        for (row, _) in &results {
+            let (child, carrier) = (row.child.clone(), ResultCarrier::Input);
+            journal.change(Change::ResultCarried { child, turn: ordinal, carrier });
+        }
+        let ids: Vec<String> = results.iter().map(|(_, task)| task.id.clone()).collect();
+        journal.event(Event::Warning { message: pages::passed_on(&ids) });
+        faults::point("before:result-added").await;
+        journal.keep().await.map_err(|_| StoreError::Closed)?;
+        faults::point("after:result-added").await;
+        Ok(input)
+    }
+
+    /// Writes the line about the end of a task into the conversation that delegated it.
+    async fn announce_end(&self, row: &DelegationRow, task: &TaskInfo) -> Result<(), StoreError> {
+        let store = &self.shelf.store;
+        let parent: &SessionId = &row.parent;
+        let Some(turn) = store.last_turns(parent, None, 1).await?.pop() else { return Ok(()) };
+        let running = store.next_unsettled(parent).await?;
+        store.take_lease(self.lease(parent), talaria_store::Takeover::Older).await?;
+        let mut journal =
+            self.journal_of_turn(parent, &running.unwrap_or(turn), self.desk.feed(parent)).await?;
+        let message = redact(&pages::announcement(task, row.delivered_at.is_some())).into_owned();
+        journal.event(Event::Warning { message });
+        journal.change(Change::DelegationAnnounced(row.child.clone()));
+        faults::point("before:end-announced").await;
+        journal.keep().await.map_err(|_| StoreError::Closed)?;
+        faults::point("after:end-announced").await;
+        Ok(())
+    }
+}
+
+impl Engine {
+    /// Reports the ends of delegated tasks until the engine ends, also those that an earlier engine did not report.
+    pub(crate) async fn announce_ends(self) {
+        let mut is_over = self.inner.ended.subscribe();
+        loop {
+            let ended = self.inner.shelf.task_ended.notified();
+            tokio::pin!(ended);
+            // An end that comes meanwhile is not missed.
+            ended.as_mut().enable();
+            let is_behind = match self.announce_what_ended().await {
+                Ok(()) => false,
+                Err(error) => {
+                    tracing::warn!("the end of a delegated task is reported later: {error}");
+                    true
+                }
+            };
+            tokio::select! {
+                () = ended => {}
+                () = tokio::time::sleep(LATER), if is_behind => {}
+                _ = is_over.wait_for(|over| *over) => return,
+            }
+        }
+    }
+
+    async fn announce_what_ended(&self) -> Result<(), StoreError> {
+        for row in self.inner.shelf.store.unannounced_delegations().await? {
+            match self.task(row.child.as_str()).await {
+                Ok(task) => self.inner.announce_end(&row, &task).await?,
+                Err(problem) => {
+                    tracing::warn!("the end of {} cannot be read: {}", row.child, problem.message)
+                }
+            }
+        }
+        Ok(())
+    }
+}
