@@ -54,6 +54,7 @@ fn row() -> SessionRow {
         state: SessionState::Idle,
         contract: None,
         contract_said: false,
+        review: talaria_core::learning::progress::ReviewCount::default(),
         tools: None,
         archived: false,
         created_at: 0,
