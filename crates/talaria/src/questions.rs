@@ -5,11 +5,8 @@ use std::collections::VecDeque;
 
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
-use talaria_core::request::{Answer, Ask, Decision, Typed};
+use talaria_core::request::{Answer, Ask};
 use talaria_render::dialog::{Dialog, DialogResult};
-
-use crate::requests::build;
-use crate::trouble::Trouble;
 
 /// Open questions.
 #[derive(Debug, Default)]
@@ -129,23 +126,21 @@ impl Questions {
         }
     }
 
-    /// A command answers a question that was shown: the first, or the one that is named. `None`: none of these is meant.
-    pub(crate) fn decide(
-        &mut self,
-        id: Option<&str>,
-        decision: Decision,
-        reason: Option<&str>,
-    ) -> Option<Result<LineAnswer, Trouble>> {
-        let is_named =
-            |question: &&mut Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
-        let mut named = self.open.iter_mut().filter(is_named);
+    /// The question that a command answers: the first, or the one that is named. `None`: none of these is meant.
+    pub(crate) fn find(&self, id: Option<&str>) -> Option<(&TicketId, &Ask)> {
+        let is_named = |question: &&Question| id.is_none_or(|id| question.ticket.as_str().starts_with(id));
+        let mut named = self.open.iter().filter(is_named);
         let question = named.next().filter(|question| !question.is_answered)?;
         if id.is_some() && named.next().is_some() {
             return None;
         }
-        let typed = Typed { decision, reason: reason.map(str::to_owned), answers: None };
-        let answer = build::chat_answer(&question.ticket, Some(question.dialog.ask()), typed);
-        Some(answer.map(|answer| question.answer(answer)))
+        Some((&question.ticket, question.dialog.ask()))
+    }
+
+    /// Answers a question without its dialog.
+    pub(crate) fn answer(&mut self, ticket: &TicketId, answer: Answer) -> Option<LineAnswer> {
+        let question = self.open.iter_mut().find(|question| question.ticket == *ticket)?;
+        Some(question.answer(answer))
     }
 
     /// Another conversation.
@@ -165,6 +160,7 @@ impl Question {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use talaria_core::request::Decision;
 
     use super::*;
 
@@ -199,14 +195,15 @@ mod tests {
     #[test]
     fn a_command_answers_what_was_shown_and_nothing_else() {
         let mut questions = Questions::default();
-        let no = Decision::Decline;
-        assert!(questions.decide(None, no, None).is_none(), "nothing is here");
+        assert!(questions.find(None).is_none(), "nothing is here");
         questions.event(&opened("req-1"));
         questions.event(&opened("req-2"));
-        assert!(questions.decide(Some("req-9"), no, None).is_none());
-        let Some(Ok(LineAnswer { ticket, digest, .. })) = questions.decide(None, no, None) else { panic!() };
+        assert!(questions.find(Some("req-9")).is_none());
+        assert!(questions.find(Some("req-")).is_none(), "it may be either");
+        let ticket = questions.find(None).unwrap().0.clone();
+        let LineAnswer { ticket, digest, .. } = questions.answer(&ticket, Decision::Decline.into()).unwrap();
         assert_eq!((ticket.as_str(), digest.as_deref()), ("req-1", Some("d-1")));
         assert!(questions.first().is_none(), "it is not put again while the answer is on its way");
-        assert!(questions.decide(Some("req-1"), no, None).is_none(), "one answer is enough");
+        assert!(questions.find(Some("req-1")).is_none(), "one answer is enough");
     }
 }

@@ -30,7 +30,7 @@ fn a_turn_that_still_runs_goes_on_where_it_was() {
         < u item completed message m1 hello
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=hello usage.partial=true
+          => emit outcome outcome=completed text=hello usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -59,7 +59,7 @@ fn what_was_missed_is_told_once_and_before_what_comes() {
         < u item completed command c2
           => emit item_completed item.command=ls item.cwd=/w item.id=c2 item.kind=command item.status=completed
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=two usage.partial=true
+          => emit outcome outcome=completed text=two usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -77,7 +77,7 @@ fn a_turn_that_ended_meanwhile_has_its_outcome_and_its_answer() {
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit item_completed item.id=m1 item.kind=agent_message item.text=done
           => emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
-          => emit outcome exit=0 outcome=completed text=done usage.partial=true
+          => emit outcome outcome=completed text=done usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -100,7 +100,7 @@ fn input_that_was_sent_and_is_not_there_is_looked_for_three_times() {
           => read the thread
         found absent
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: Talaria ended while it was being sent" next_step.step=send_again outcome=failed
+          => emit outcome code=not_sent hint="nothing was done; send the prompt again" message="Codex never took the input: Talaria ended while it was being sent" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -122,7 +122,7 @@ fn a_turn_that_was_accepted_and_is_not_there_is_lost() {
           => read the thread
         found absent
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -141,7 +141,7 @@ fn input_that_was_sent_is_there_as_soon_as_its_turn_begins() {
         < u item completed message m1 hello
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=hello usage.partial=true
+          => emit outcome outcome=completed text=hello usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -181,7 +181,7 @@ fn interrupted_is_believed_of_an_idle_thread_the_third_time() {
           => read the thread
         found interrupted u idle
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
-          => emit outcome by=user exit=4 outcome=interrupted usage.partial=true
+          => emit outcome by=user outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
 }
@@ -198,7 +198,7 @@ fn interrupted_is_not_believed_of_a_turn_that_speaks() {
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=hello usage.partial=true
+          => emit outcome outcome=completed text=hello usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -216,7 +216,7 @@ fn a_turn_that_was_to_stop_is_stopped_once_it_is_known_to_run() {
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted usage.partial=true
+          => emit outcome by=user outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
 }
@@ -234,7 +234,7 @@ fn a_dead_codex_is_believed_only_what_it_wrote() {
           => emit item_completed item.id=m1 item.kind=agent_message item.text=so
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
           => emit item_abandoned item=c1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -262,7 +262,7 @@ fn a_request_that_is_offered_again_keeps_its_ticket_and_is_told_once() {
           => fate req-1 delivered
         < u ends completed
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -291,7 +291,7 @@ fn an_answer_on_record_is_written_when_its_request_is_offered_again() {
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
         < u ends completed
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -321,7 +321,7 @@ fn an_answer_that_was_being_written_is_written_again_and_not_told_again() {
         < u ends completed
           => fate req-1 delivered
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -351,7 +351,7 @@ fn an_answer_that_was_being_written_to_a_codex_that_does_not_ask_again_has_arriv
           => fate req-1 delivered
         < u ends completed
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -410,7 +410,7 @@ fn an_answer_that_comes_before_the_request_is_offered_again_waits_for_it() {
         < u ends completed
           => fate req-1 delivered
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -445,7 +445,7 @@ fn a_secret_answer_is_not_on_record_so_the_question_is_put_again() {
           => fate req-1 delivered
         < u ends completed
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -481,7 +481,7 @@ fn an_answer_that_a_dead_codex_may_have_is_called_unknown_and_one_that_it_cannot
           => fate req-2 kept
           => emit request_closed by=codex decision=void id=req-3
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -510,7 +510,7 @@ fn an_answer_that_is_given_while_codex_is_gone_is_kept() {
           => fate req-2 void
         found ended u interrupted
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -648,7 +648,7 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
             emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
             emit item_completed item.id=item-5 item.kind=agent_message item.phase=final_answer item.text=done
             emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; commands and other steps from that time may be missing, and 
-            emit outcome exit=0 outcome=completed text=done usage.partial=true
+            emit outcome outcome=completed text=done usage.partial=true
             finish completed exit 0"#]],
     );
     check_captured(
@@ -658,7 +658,7 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
             emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
             emit item_completed item.id=msg_5_0 item.kind=agent_message item.phase=final_answer item.text=done
             emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; pieces of text and output from that time may be missing" mis
-            emit outcome exit=0 outcome=completed text=done usage.partial=true
+            emit outcome outcome=completed text=done usage.partial=true
             finish completed exit 0"#]],
     );
 }
@@ -696,7 +696,7 @@ fn a_conversation_that_cannot_be_read_is_read_five_times_a_second_apart() {
           => read the thread
         found unreadable busy
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; busy" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; busy" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -715,7 +715,7 @@ fn a_conversation_that_can_be_read_at_the_fifth_attempt_goes_on() {
         found running u
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -761,7 +761,7 @@ fn sub_agents_are_followed_after_an_adoption() {
         terminals ended
           => emit terminals_ended message=ended
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted usage.partial=true
+          => emit outcome by=user outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
 }
@@ -783,7 +783,7 @@ fn a_sub_agent_that_had_ended_is_not_running_after_an_adoption() {
         found running u
           => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -802,7 +802,7 @@ fn tokens_reported_to_no_engine_are_not_counted_as_none() {
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=100 usage.partial=true usage.total=100
+          => emit outcome outcome=completed usage.input=100 usage.partial=true usage.total=100
           => finish completed exit 0 total at least 1100
     "#]]);
 }
@@ -823,7 +823,7 @@ fn the_next_total_makes_up_for_a_missed_one() {
         < u usage 1500
           => emit usage_updated context=7 turn.input=500 turn.total=500 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=500 usage.total=500
+          => emit outcome outcome=completed usage.input=500 usage.total=500
           => finish completed exit 0 total 1500
     "#]]);
 }
@@ -842,7 +842,7 @@ fn a_turn_on_a_total_that_is_not_known_is_a_lower_bound_after_a_restart() {
         < u usage 5007
           => emit usage_updated context=7 turn.input=7 turn.partial=true turn.total=7 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=7 usage.partial=true usage.total=7
+          => emit outcome outcome=completed usage.input=7 usage.partial=true usage.total=7
           => finish completed exit 0 total at least 5007
     "#]]);
 }

@@ -24,7 +24,7 @@ fn an_accepted_command_runs() {
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -55,7 +55,7 @@ fn every_decision_has_its_word() {
           => emit request_closed by=user decision=decline id=req-4
           => reply id=3 {"_meta":null,"action":"decline","content":null}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -110,7 +110,7 @@ fn two_open_requests_are_answered_in_any_order() {
         < u resolved 1
         < u resolved 0
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -131,7 +131,7 @@ fn one_answer_wins_and_an_answer_to_nothing_does_nothing() {
         < u resolved 0
         answer req-1 accept by user
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -161,7 +161,7 @@ fn a_request_that_codex_resolves_first_is_void() {
           => emit request_closed by=other_client decision=void id=req-1
         answer req-1 accept by user
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -180,7 +180,7 @@ fn the_end_of_a_turn_voids_what_is_open() {
           => reply id=0 {"decision":"accept"}
         < u ends completed
           => emit request_closed by=codex decision=void id=req-2
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
         answer req-2 accept by user
     "#]]);
@@ -201,7 +201,7 @@ fn the_end_of_a_turn_voids_requests_before_the_wait_for_late_items() {
         at 400ms
         tick
           => emit item_abandoned item=c1 why=not_run
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -243,7 +243,7 @@ fn requests_that_this_build_cannot_put_are_declined_at_once_and_counted() {
         answer req-1 accept by user
         < u resolved 0
         < u ends completed
-          => emit outcome declined=3 exit=3 outcome=completed
+          => emit outcome declined=3 outcome=completed
           => finish completed exit 3
     "#]]);
 }
@@ -259,7 +259,7 @@ fn declined_because_nobody_could_be_asked_is_counted() {
           => emit request_closed by=nobody decision=decline id=req-1
           => reply id=0 {"decision":"decline"}
         < u ends completed
-          => emit outcome declined=1 exit=3 outcome=completed
+          => emit outcome declined=1 outcome=completed
           => finish completed exit 3
     "#]]);
 }
@@ -275,7 +275,7 @@ fn declined_by_a_person_is_not_counted() {
           => emit request_closed by=user decision=decline id=req-1
           => reply id=0 {"decision":"decline"}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -290,7 +290,7 @@ fn a_failure_is_told_before_what_was_declined() {
           => emit request_closed by=talaria decision=decline id=req-1
           => reply id=0 {"_meta":null,"action":"decline","content":null}
         < u ends failed boom
-          => emit outcome code=other declined=1 exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other declined=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -306,7 +306,7 @@ fn a_request_may_come_before_the_turn_has_a_name() {
         accepted u
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -437,7 +437,7 @@ fn what_codex_wants_of_its_host_is_shown_and_counted_and_not_answered_here() {
           => emit request_closed by=talaria decision=decline id=req-1
         answer req-1 accept by user
         < u ends completed
-          => emit outcome declined=1 exit=3 outcome=completed
+          => emit outcome declined=1 outcome=completed
           => finish completed exit 3
     "#]]);
 }
@@ -450,7 +450,7 @@ fn a_call_of_a_tool_that_nobody_has_fails_and_the_turn_goes_on() {
         < u asks 0 lookup
           => call lookup for id=0
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

@@ -22,7 +22,7 @@ fn the_late_end_of_an_interrupted_turn_neither_ends_nor_fills_the_next() {
         < u item completed message m1 the new answer
           => emit item_completed item.id=m1 item.kind=agent_message item.text="the new answer"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="the new answer"
+          => emit outcome outcome=completed text="the new answer"
           => finish completed exit 0
     "#]]);
 }
@@ -61,7 +61,7 @@ fn a_long_command_after_another_one_is_never_interrupted() {
         < u item completed command b
           => emit item_completed item.command=ls item.cwd=/w item.id=b item.kind=command item.status=completed
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -76,7 +76,7 @@ fn an_end_among_questions_ends_the_turn_at_once() {
           => emit request_opened command=ls cwd=/w id=req-1 item=c1 kind=command place=undecidable thread=t
         < u ends completed
           => emit request_closed by=codex decision=void id=req-1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
         < u asks 1 command c2
         wake
@@ -125,7 +125,7 @@ fn ten_minutes_at_a_question_do_not_end_the_turn() {
         at 1199s
         tick
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -144,7 +144,7 @@ fn a_turn_may_work_for_a_day() {
         wake
           => wake never
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -156,7 +156,7 @@ fn a_stop_before_the_turn_began_is_not_forgotten() {
         unsent
         interrupt by user
           => emit interrupting by=user
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
         send
     "#]]);
@@ -168,7 +168,7 @@ fn a_stop_before_the_turn_began_is_not_forgotten() {
         < u begins
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -195,14 +195,14 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
         < {"method":"mcpServer/startupStatus/updated","params":{"threadId":"t","name":"tiny","status":"failed","error":"OAuth login required"}}
           => emit warning message="MCP server tiny: OAuth login required"
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"the tool said 401 unauthorized","codexErrorInfo":"contextWindowExceeded"}}}}
-          => emit outcome code=context_window exit=1 hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" next_step.step=shorten_conversation outcome=failed
+          => emit outcome code=context_window hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" next_step.step=shorten_conversation outcome=failed
           => finish failed exit 1
     "#]]);
     check(expect![[r#"
         accepted u
           => emit turn_started turn=u
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"x","codexErrorInfo":"unauthorized"}}}}
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=x next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `codex login`, then try again" message=x next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }
@@ -256,7 +256,7 @@ fn codex_gone_during_an_interrupt_keeps_what_was_heard() {
         gone killed
           => read the thread
         found unreadable no rollout
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -274,7 +274,7 @@ fn the_abort_mark_in_an_answer_ends_nothing() {
         steerable
           => steerable u
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="<turn_aborted> is what it writes"
+          => emit outcome outcome=completed text="<turn_aborted> is what it writes"
           => finish completed exit 0
     "#]]);
 }
@@ -313,7 +313,7 @@ fn a_turn_without_a_name_is_not_called_interrupted() {
           => escalate
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -329,7 +329,7 @@ fn commentary_after_the_answer_does_not_replace_it() {
         < u item completed commentary m2 tidying up
           => emit item_completed item.id=m2 item.kind=agent_message item.phase=commentary item.text="tidying up"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=forty-two
+          => emit outcome outcome=completed text=forty-two
           => finish completed exit 0
     "#]]);
 }
@@ -353,7 +353,7 @@ fn a_sub_agent_neither_answers_for_its_parent_nor_ends_it() {
         < u item completed final m1 the answer
           => emit item_completed item.id=m1 item.kind=agent_message item.phase=final_answer item.text="the answer"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="the answer"
+          => emit outcome outcome=completed text="the answer"
           => finish completed exit 0
     "#]]);
 }
@@ -380,7 +380,7 @@ fn nothing_that_codex_tells_about_a_turn_is_dropped() {
           => emit diff_updated diff=+a
         < u error out of credit
         < u ends failed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="out of credit" next_step.step=doctor outcome=failed usage.input=120 usage.total=120
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message="out of credit" next_step.step=doctor outcome=failed usage.input=120 usage.total=120
           => finish failed exit 1 total 120
     "#]]);
 }

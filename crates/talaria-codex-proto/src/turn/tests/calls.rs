@@ -16,7 +16,7 @@ fn a_call_that_codex_refuses_is_told_as_failed_with_what_the_model_heard() {
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"function_call_output","call_id":"c1","output":"unsupported call: update_plan"}}}
           => emit item_completed item.error="unsupported call: update_plan" item.id=c1 item.kind=failed_call item.tool=update_plan
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -31,7 +31,7 @@ fn a_command_without_a_step_is_told_with_its_exit_code() {
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"function_call_output","call_id":"c1","output":"Chunk ID: 1\nProcess exited with code 1\nOutput:\nRead-only file system\n"}}}
           => emit item_completed item.command="echo x > f" item.cwd=/w item.exit_code=1 item.id=c1 item.kind=command item.output="Read-only file system\n" item.status=failed
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -76,7 +76,7 @@ fn a_failure_that_has_a_step_is_not_told_again() {
           => emit item_completed item.changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] item.id=p1 item.kind=patch item.status=completed
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"custom_tool_call_output","call_id":"p1","output":"patch rejected: by whom it was"}}}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -92,7 +92,7 @@ fn a_step_that_comes_after_its_call_was_told_as_failed_is_not_told() {
         < u item started patch p1
         < u item completed patch p1
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -112,7 +112,7 @@ fn an_output_that_does_not_say_so_is_no_failure() {
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"function_call_output","call_id":"c4","output":"Process exited with code 0\nOutput:\n"}}}
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"function_call_output","call_id":"c4","output":"unsupported call: x"}}}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -129,7 +129,7 @@ fn the_file_is_looked_into_where_there_are_no_raw_events() {
           => look up what was not told
         untold failed apply_patch p1 it failed
           => emit item_completed item.error="it failed" item.id=p1 item.kind=failed_call item.tool=apply_patch
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -147,7 +147,7 @@ fn a_step_that_is_known_is_not_told_from_the_file() {
         < u ends completed
           => look up what was not told
         untold failed exec_command c1 it failed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -160,7 +160,7 @@ fn where_there_are_raw_events_the_file_is_left_alone() {
           => emit turn_started turn=u
         < {"method":"rawResponseItem/completed","params":{"threadId":"t","turnId":"u","item":{"type":"function_call","call_id":"c1","name":"update_plan","arguments":"{}"}}}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -177,7 +177,7 @@ fn a_file_that_says_nothing_holds_the_end_for_a_moment_only() {
           => wake 2000ms
         at 2s
         tick
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -198,7 +198,7 @@ fn after_a_restart_the_file_tells_what_failed_meanwhile_and_nothing_twice() {
         < u ends completed
           => look up what was not told
         untold failed update_plan c1 unsupported call: update_plan
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -213,7 +213,7 @@ fn an_image_that_the_model_did_not_get_is_a_warning() {
           => heard m1
           => emit warning message="the model did not get an image; Codex sent it this text instead: image content omitted because it could not be processed"
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -230,7 +230,7 @@ fn an_image_that_arrived_is_no_warning_and_words_of_the_person_are_none() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":0,"item":{"type":"userMessage","id":"m2","content":[{"type":"text","text":"image content omitted because of me"}]}}}
           => heard m2
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -247,7 +247,7 @@ fn without_raw_events_the_file_says_which_image_was_left_out() {
           => look up what was not told
         untold said Codex cannot attach image at `/w/a.png`: unsupported image `image/png`.
           => emit warning message="the model did not get an image; Codex sent it this text instead: Codex cannot attach image at `/w/a.png`: unsupported image `image/png`."
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

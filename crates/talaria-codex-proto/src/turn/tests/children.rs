@@ -28,7 +28,7 @@ fn a_sub_agents_end_does_not_end_its_parent() {
         < u item completed final m2 the parent's answer
           => emit item_completed item.id=m2 item.kind=agent_message item.phase=final_answer item.text="the parent's answer"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="the parent's answer"
+          => emit outcome outcome=completed text="the parent's answer"
           => finish completed exit 0
     "#]]);
 }
@@ -56,7 +56,7 @@ fn the_outcome_waits_for_sub_agents_and_says_how_many() {
         < two/x ends completed
           => emit agent_updated phase=completed thread=two
           => emit children_running
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -74,7 +74,7 @@ fn the_wait_for_sub_agents_is_bounded_and_the_report_says_what_was_left() {
           => emit children_running count=1
         at 60s
         tick
-          => emit outcome children_running=1 exit=0 outcome=completed
+          => emit outcome children_running=1 outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -107,7 +107,7 @@ fn a_sub_agents_question_outlives_its_parents_turn_and_stops_the_wait() {
         < child/x ends completed
           => emit agent_updated phase=completed thread=child
           => emit children_running
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -131,7 +131,7 @@ fn an_interrupt_stops_the_sub_agents_too() {
         < child/x ends interrupted
           => emit agent_updated phase=interrupted thread=child
           => emit children_running
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -153,7 +153,7 @@ fn an_interrupt_after_the_end_stops_the_sub_agents_and_a_second_ends_the_wait() 
         wake
           => wake 5000ms
         interrupt by user
-          => emit outcome children_running=1 exit=0 outcome=completed
+          => emit outcome children_running=1 outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -192,7 +192,7 @@ fn what_a_stopped_sub_agent_left_running_is_ended() {
           => emit terminals_ended message="ended another"
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -221,7 +221,7 @@ fn what_a_sub_agent_left_running_is_ended_after_the_end_of_the_turn_too() {
           => wake 5000ms
         terminals ended one
           => emit terminals_ended message="ended one"
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -260,7 +260,7 @@ fn codex_gone_takes_the_sub_agents_with_it() {
           => emit children_running count=1
         gone killed
           => emit agent_updated phase=interrupted thread=child
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -284,7 +284,7 @@ fn what_the_parent_says_about_its_sub_agents_counts() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","item":{"type":"subAgentActivity","id":"s2","agentThreadId":"two","agentPath":"/two","kind":"interrupted"}}}
           => emit agent_updated phase=interrupted thread=two
           => emit item_completed item.activity=interrupted item.id=s2 item.kind=agent_activity item.path=/two item.thread=two
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -346,7 +346,7 @@ fn a_thread_that_nobody_named_is_no_sub_agent() {
           => emit interrupting by=user
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }

@@ -18,7 +18,7 @@ fn a_model_is_in_force_when_codex_says_so_and_not_before() {
         # Once more: nothing is new.
         < {"method":"thread/settings/updated","params":{"threadId":"t","threadSettings":{"sandboxPolicy":{"type":"readOnly"},"approvalPolicy":"on-request","model":"new","effort":"high","cwd":"/w"}}}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -35,7 +35,7 @@ fn another_model_than_asked_for_is_told_and_warned_of() {
         accepted u
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -68,7 +68,7 @@ fn a_codex_that_keeps_its_model_says_so_and_is_heard() {
         accepted u
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -83,7 +83,7 @@ fn of_a_lost_turn_nothing_is_said_but_that_it_is_lost() {
         gone it crashed
           => read the thread
         found unreadable no host
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="it crashed; no host" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -98,7 +98,7 @@ fn what_nobody_confirmed_is_not_called_in_force() {
         < u begins
         < u ends completed
           => emit warning message="Codex did not say whether model new, effort high is in force"
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -109,7 +109,7 @@ fn a_refused_turn_says_nothing_of_its_model() {
         in-force old
         wants new
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
+          => emit outcome code=input_too_large hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -131,7 +131,7 @@ fn an_older_codex_is_believed_by_its_file_and_waited_for_a_moment() {
         at 150ms
         settings new
           => emit settings_confirmed model=new
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -149,7 +149,7 @@ fn a_file_that_says_nothing_does_not_hold_up_the_end() {
         at 2s
         tick
           => emit warning message="Codex did not say whether effort high is in force"
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -163,7 +163,7 @@ fn nothing_is_looked_up_where_nothing_was_asked_for() {
           => emit turn_started turn=u
         settings new high
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -182,7 +182,7 @@ fn what_codex_took_without_a_name_is_the_turn_that_begins_next() {
         < u item completed message m1
           => emit item_completed item.id=m1 item.kind=agent_message item.text=""
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=""
+          => emit outcome outcome=completed text=""
           => finish completed exit 0
     "#]]);
 }
@@ -196,7 +196,7 @@ fn the_beginning_may_come_before_the_answer() {
         wake
           => wake never
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -214,7 +214,7 @@ fn what_codex_took_and_never_began_is_read_and_lost_and_not_sent_again() {
           => read the thread
         found unreadable it has newer turns
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex took what was sent, and did not begin; it has newer turns" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -229,7 +229,7 @@ fn what_codex_took_can_be_stopped_before_it_begins() {
           => emit turn_started turn=u
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }

@@ -22,7 +22,7 @@ fn a_shortening_that_the_person_asked_for_says_so_with_its_figures() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.after=90 item.before=400 item.by=user item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=500 usage.total=500
+          => emit outcome outcome=completed usage.input=500 usage.total=500
           => finish completed exit 0 total 500
     "#]]);
 }
@@ -47,7 +47,7 @@ fn a_shortening_by_codex_itself_says_so() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.after=90 item.before=900 item.by=codex item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=1900 usage.total=1900
+          => emit outcome outcome=completed usage.input=1900 usage.total=1900
           => finish completed exit 0 total 1900
     "#]]);
 }
@@ -62,7 +62,7 @@ fn figures_that_do_not_come_are_not_known() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.by=codex item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -81,7 +81,7 @@ fn a_shortening_before_another_model_begins_names_the_change() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.by=model_change item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -104,7 +104,7 @@ fn a_later_one_in_the_same_turn_does_not() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.by=codex item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

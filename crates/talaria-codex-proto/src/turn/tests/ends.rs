@@ -26,7 +26,7 @@ fn a_plain_turn_completes_with_its_text() {
         < u usage 120/100/40/20/5
           => emit usage_updated context=7 turn.cached=40 turn.input=100 turn.output=20 turn.reasoning=5 turn.total=120 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="good bye" usage.cached=40 usage.input=100 usage.output=20 usage.reasoning=5 usage.total=120
+          => emit outcome outcome=completed text="good bye" usage.cached=40 usage.input=100 usage.output=20 usage.reasoning=5 usage.total=120
           => finish completed exit 0 total 120
         steerable
           => steerable nothing
@@ -48,7 +48,7 @@ fn the_answer_to_turn_start_may_come_after_the_turn_began() {
         < u item completed message m1 hi
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hi
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=hi
+          => emit outcome outcome=completed text=hi
           => finish completed exit 0
     "#]]);
 }
@@ -60,7 +60,7 @@ fn the_answer_to_turn_start_may_come_before_the_turn_began() {
           => emit turn_started turn=u
         < u begins
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -69,7 +69,7 @@ fn the_answer_to_turn_start_may_come_before_the_turn_began() {
 fn a_refused_turn_failed() {
     check(expect![[r#"
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
+          => emit outcome code=input_too_large hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -78,7 +78,7 @@ fn a_refused_turn_failed() {
 fn a_refusal_for_any_other_reason_is_told_in_codex_words() {
     check(expect![[r#"
         refused -32600 other
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex refused the turn: no" next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message="Codex refused the turn: no" next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -89,7 +89,7 @@ fn a_failure_without_a_reason_is_a_failure() {
         accepted u
           => emit turn_started turn=u
         < u ends failed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="Codex says that the turn failed, but not why" next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message="Codex says that the turn failed, but not why" next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -103,7 +103,7 @@ fn a_failure_has_the_class_of_its_reason() {
           => emit retrying message="Reconnecting... 1/5"
         < {"method":"error","params":{"threadId":"t","turnId":"u","willRetry":false,"error":{"message":"unexpected status 401 Unauthorized: x"}}}
         < u ends failed unexpected status 401 Unauthorized: x
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message="unexpected status 401 Unauthorized: x" next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `codex login`, then try again" message="unexpected status 401 Unauthorized: x" next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }
@@ -114,7 +114,7 @@ fn an_interruption_that_nobody_asked_for_is_by_codex() {
         accepted u
           => emit turn_started turn=u
         < u ends interrupted
-          => emit outcome by=codex exit=4 outcome=interrupted
+          => emit outcome by=codex outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -125,7 +125,7 @@ fn a_status_that_this_build_does_not_know_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends levitated
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -136,7 +136,7 @@ fn an_end_that_says_in_progress_is_lost() {
         accepted u
           => emit turn_started turn=u
         < u ends inProgress
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -147,7 +147,7 @@ fn a_refused_turn_that_waits_for_an_interrupt_failed() {
         interrupt by user
           => emit interrupting by=user
         refused -32602 input_too_large
-          => emit outcome code=input_too_large exit=1 hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
+          => emit outcome code=input_too_large hint="shorten the prompt, or let Codex read a file instead" message="Codex refused the turn: no" next_step.step=shorten_prompt outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -159,7 +159,7 @@ fn codex_gone_before_it_answered_is_lost_if_the_thread_does_not_tell() {
           => read the thread
         gone killed again
         found unreadable no rollout found
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; no rollout found" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -181,7 +181,7 @@ fn codex_gone_in_the_middle_closes_what_is_open_and_is_lost() {
           => emit request_closed by=codex decision=void id=req-1
           => emit item_abandoned item=c1 why=not_run
           => emit item_abandoned item=m1
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -196,7 +196,7 @@ fn codex_gone_while_it_interrupts_is_interrupted_if_the_thread_says_so() {
         gone killed
           => read the thread
         found ended u interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -213,7 +213,7 @@ fn codex_gone_after_it_said_how_the_turn_ended_changes_nothing_about_that() {
         < u ends completed
         gone killed
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed text=done
+          => emit outcome outcome=completed text=done
           => finish completed exit 0
     "#]]);
 }
@@ -224,7 +224,7 @@ fn nothing_comes_out_after_the_end() {
         accepted u
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
         < u ends failed late
         < u item started command c1
@@ -262,7 +262,7 @@ fn a_second_end_of_the_same_turn_changes_nothing() {
           => find the terminals of c1
         background
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -279,7 +279,7 @@ fn the_last_final_message_is_the_text_whatever_follows() {
         < u item completed message m3 a later remark
           => emit item_completed item.id=m3 item.kind=agent_message item.text="a later remark"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="the answer"
+          => emit outcome outcome=completed text="the answer"
           => finish completed exit 0
     "#]]);
 }
@@ -296,7 +296,7 @@ fn without_a_final_message_the_last_unmarked_one_is_the_text() {
         < u item completed commentary m3 I look
           => emit item_completed item.id=m3 item.kind=agent_message item.phase=commentary item.text="I look"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=two
+          => emit outcome outcome=completed text=two
           => finish completed exit 0
     "#]]);
 }
@@ -314,7 +314,7 @@ fn commentary_and_half_a_message_are_no_text() {
           => emit text_delta delta=hal item=m2
         < u ends interrupted
           => emit item_abandoned item=m2
-          => emit outcome by=codex exit=4 outcome=interrupted
+          => emit outcome by=codex outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -327,7 +327,7 @@ fn a_failed_turn_keeps_the_text_it_had() {
         < u item completed message m1 so far
           => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -343,7 +343,7 @@ fn usage_is_the_difference_of_totals() {
         < u usage 1300/1150/640/150/60
           => emit usage_updated context=7 turn.cached=140 turn.input=250 turn.output=50 turn.reasoning=10 turn.total=300 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.cached=140 usage.input=250 usage.output=50 usage.reasoning=10 usage.total=300
+          => emit outcome outcome=completed usage.cached=140 usage.input=250 usage.output=50 usage.reasoning=10 usage.total=300
           => finish completed exit 0 total 1300
     "#]]);
 }
@@ -357,7 +357,7 @@ fn usage_of_a_total_that_went_down_counts_from_zero() {
         < u usage 30
           => emit usage_updated context=7 turn.input=30 turn.total=30 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed usage.input=30 usage.total=30
+          => emit outcome outcome=completed usage.input=30 usage.total=30
           => finish completed exit 0 total 30
     "#]]);
 }
@@ -375,7 +375,7 @@ fn a_total_that_may_lack_something_is_corrected_by_the_first_report() {
         < u usage 5107
           => emit usage_updated context=7 turn.input=107 turn.total=107 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="so far" usage.input=107 usage.total=107
+          => emit outcome outcome=completed text="so far" usage.input=107 usage.total=107
           => finish completed exit 0 total 5107
     "#]]);
 }
@@ -393,7 +393,7 @@ fn figures_repeated_before_the_model_speaks_are_those_of_the_turn_before() {
         < u usage 5007
           => emit usage_updated context=7 turn.input=7 turn.total=7 window=1000
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="so far" usage.input=7 usage.total=7
+          => emit outcome outcome=completed text="so far" usage.input=7 usage.total=7
           => finish completed exit 0 total 5007
     "#]]);
 }
@@ -411,7 +411,7 @@ fn figures_that_a_compaction_repeats_are_not_spent_by_the_turn() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.by=codex item.id=k item.kind=compaction
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0 total 5000
     "#]]);
 }
@@ -423,7 +423,7 @@ fn a_turn_without_usage_keeps_the_total() {
         accepted u
           => emit turn_started turn=u
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1 total 1000
     "#]]);
 }
@@ -439,7 +439,7 @@ fn an_end_in_an_unknown_form_is_lost_if_it_is_of_this_turn() {
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=elsewhere raw.params.turn.id=u raw.params.turn.status=[]
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":[]}}}
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=t raw.params.turn.id=u raw.params.turn.status=[]
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn in a form that this version does not understand" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -450,7 +450,7 @@ fn a_turn_start_without_an_answer_is_lost_unless_the_turn_was_seen_to_begin() {
         unanswered no answer within 30 s
           => read the thread
         found unreadable no answer either
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="no answer within 30 s; no answer either" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
     check(expect![[r#"
@@ -458,7 +458,7 @@ fn a_turn_start_without_an_answer_is_lost_unless_the_turn_was_seen_to_begin() {
           => emit turn_started turn=u
         unanswered no answer within 30 s
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -470,7 +470,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < u ends failed boom
-          => emit outcome code=auth exit=6 hint="run `codex login`, then try again" message=boom next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `codex login`, then try again" message=boom next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
     check(expect![[r#"
@@ -480,7 +480,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
         gone Codex ended unexpectedly
           => read the thread
         found ended u interrupted
-          => emit outcome exit=7 hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost usage.partial=true
+          => emit outcome hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
     check(expect![[r#"
@@ -488,7 +488,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"limit","codexErrorInfo":"usageLimitExceeded"}}}}
-          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit next_step.step=await_limit outcome=failed
+          => emit outcome code=usage_limit hint="wait until the limit resets, or choose another model" message=limit next_step.step=await_limit outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -506,7 +506,7 @@ fn a_known_end_holds_whatever_form_a_second_one_has() {
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":[]}}}
           => emit unknown method=turn/completed raw.method=turn/completed raw.params.threadId=t raw.params.turn.id=u raw.params.turn.status=[]
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed text=done
+          => emit outcome outcome=completed text=done
           => finish completed exit 0
     "#]]);
 }

@@ -22,7 +22,7 @@ fn late_items_are_shown_and_end_the_wait() {
         at 90ms
         < u item completed command c2
           => emit item_completed item.command=ls item.cwd=/w item.id=c2 item.kind=command item.status=completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
         wake
           => wake never
@@ -40,7 +40,7 @@ fn a_late_message_is_the_text() {
         at 50ms
         < u item completed message m1 late but whole
           => emit item_completed item.id=m1 item.kind=agent_message item.text="late but whole"
-          => emit outcome exit=0 outcome=completed text="late but whole"
+          => emit outcome outcome=completed text="late but whole"
           => finish completed exit 0
     "#]]);
 }
@@ -64,7 +64,7 @@ fn dangling_items_are_abandoned_after_the_wait() {
         background
           => emit item_abandoned item=c1
           => emit item_abandoned item=m1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -89,7 +89,7 @@ fn an_item_that_begins_in_the_wait_is_closed_too() {
           => find the terminals of c2
         background
           => emit item_abandoned item=c2
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -105,7 +105,7 @@ fn a_failed_turn_waits_for_late_items_too() {
         at 50ms
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -124,7 +124,7 @@ fn an_interrupted_turn_does_not_wait_for_items_that_never_come() {
         at 400ms
         tick
           => emit item_abandoned item=c1
-          => emit outcome by=codex exit=4 outcome=interrupted
+          => emit outcome by=codex outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -145,7 +145,7 @@ fn a_command_that_outlives_its_turn_runs_in_the_background() {
         background c1
           => emit background_started command=serve cwd=/w id=bg-c1 item=c1
           => emit item_abandoned item=c2
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -164,7 +164,7 @@ fn a_codex_that_does_not_say_what_still_runs_leaves_the_end_unknown() {
         at 10s
         tick
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -177,7 +177,7 @@ fn an_item_without_a_beginning_is_shown_and_holds_nothing() {
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -192,7 +192,7 @@ fn an_item_of_a_new_kind_is_shown_by_its_name() {
         < u item completed teleport x1
           => emit item_completed item.id=x1 item.kind=other item.name=teleport item.raw.id=x1 item.raw.to=Mars item.raw.type=teleport
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -204,7 +204,7 @@ fn what_the_person_said_is_no_step_and_holds_nothing() {
           => emit turn_started turn=u
         < u item started user um hello
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -219,7 +219,7 @@ fn plan_and_diff_are_passed_on() {
         < {"method":"turn/diff/updated","params":{"threadId":"t","turnId":"u","diff":"+hi"}}
           => emit diff_updated diff=+hi
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -241,7 +241,7 @@ fn what_was_said_too_late_for_the_model_is_not_passed_over() {
           => heard i3
         < u ends completed
           => emit warning message="the turn ended before the model read what was said last; it is part of the conversation, and the next turn sees it"
-          => emit outcome exit=0 outcome=completed text=second
+          => emit outcome outcome=completed text=second
           => finish completed exit 0
     "#]]);
     check(expect![[r#"
@@ -256,7 +256,7 @@ fn what_was_said_too_late_for_the_model_is_not_passed_over() {
         < u item completed message m2 second
           => emit item_completed item.id=m2 item.kind=agent_message item.text=second
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=second
+          => emit outcome outcome=completed text=second
           => finish completed exit 0
     "#]]);
 }

@@ -14,7 +14,7 @@ fn an_old_turns_late_end_does_not_end_this_one() {
         < old ends completed
         < old ends interrupted
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -33,7 +33,7 @@ fn an_old_turns_late_frames_do_not_fill_this_one() {
         < old retry Reconnecting
         < old begins
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -51,7 +51,7 @@ fn an_old_turns_late_item_does_not_end_the_wait_for_our_own() {
           => wake 400ms
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -68,7 +68,7 @@ fn another_threads_frames_do_not_count_even_with_the_same_turn_id() {
         < other/u ends failed boom
         < {"method":"warning","params":{"threadId":"other","message":"not ours"}}
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -81,7 +81,7 @@ fn before_the_turn_has_a_name_only_its_beginning_counts() {
         < u begins
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -99,7 +99,7 @@ fn what_belongs_to_no_thread_is_shown() {
         < {"method":"mcpServer/startupStatus/updated","params":{"threadId":"t","name":"tiny","status":"failed","error":"no such file"}}
           => emit warning message="MCP server tiny: no such file"
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -140,7 +140,7 @@ fn a_sub_agents_request_is_opened_and_answered() {
         < child/x ends completed
           => emit agent_updated phase=completed thread=child
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

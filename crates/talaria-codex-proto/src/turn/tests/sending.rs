@@ -22,7 +22,7 @@ fn every_stage_is_told_before_its_step() {
         < u begins
         < u ends completed
           => emit ledger after=old client_id=mine-1 stage=settled
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -35,7 +35,7 @@ fn an_interrupt_before_anything_was_sent_sends_nothing() {
         interrupt by user
           => emit interrupting by=user
           => emit ledger stage=settled
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
         send
     "#]]);
@@ -49,7 +49,7 @@ fn a_deadline_before_anything_was_sent_sends_nothing() {
         at 10ms
         tick
           => emit interrupting by=deadline
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
         send
     "#]]);
@@ -62,7 +62,7 @@ fn codex_gone_before_anything_was_sent_is_a_failure_that_did_nothing() {
         ledger
         gone killed
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="nothing was sent to Codex: killed" next_step.step=send_again outcome=failed
+          => emit outcome code=not_sent hint="nothing was done; send the prompt again" message="nothing was sent to Codex: killed" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -76,7 +76,7 @@ fn an_input_that_codex_never_took_is_not_sent_again_and_not_called_lost() {
           => read the thread
         found absent
           => emit ledger stage=settled
-          => emit outcome code=not_sent exit=1 hint="nothing was done; send the prompt again" message="Codex never took the input: no answer within 30 s" next_step.step=send_again outcome=failed
+          => emit outcome code=not_sent hint="nothing was done; send the prompt again" message="Codex never took the input: no answer within 30 s" next_step.step=send_again outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -97,7 +97,7 @@ fn an_unanswered_turn_that_the_thread_shows_running_is_followed() {
           => emit item_completed item.id=m1 item.kind=agent_message item.text=done
         < u ends completed
           => emit ledger stage=settled
-          => emit outcome exit=0 outcome=completed text=done
+          => emit outcome outcome=completed text=done
           => finish completed exit 0
     "#]]);
 }
@@ -111,7 +111,7 @@ fn an_unanswered_turn_that_begins_while_the_thread_is_read_is_followed() {
           => emit turn_started turn=u
         found absent
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -127,7 +127,7 @@ fn an_unanswered_turn_that_somebody_wanted_to_stop_is_stopped_when_it_is_found()
           => emit turn_started turn=u
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -140,7 +140,7 @@ fn a_turn_that_had_completed_before_codex_went_completed() {
         gone killed
           => read the thread
         found ended u completed the answer
-          => emit outcome exit=0 outcome=completed text="the answer"
+          => emit outcome outcome=completed text="the answer"
           => finish completed exit 0
     "#]]);
 }
@@ -155,7 +155,7 @@ fn what_was_heard_counts_more_than_what_is_read() {
         gone killed
           => read the thread
         found ended u completed read
-          => emit outcome exit=0 outcome=completed text=heard
+          => emit outcome outcome=completed text=heard
           => finish completed exit 0
     "#]]);
 }
@@ -172,7 +172,7 @@ fn a_turn_that_broke_off_with_codex_is_lost_with_the_reason() {
           => read the thread
         found ended u interrupted
           => emit ledger stage=unknown
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex was killed by signal 9" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -185,7 +185,7 @@ fn a_turn_that_runs_on_a_codex_that_is_gone_is_no_evidence() {
         gone killed
           => read the thread
         found running u
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -198,7 +198,7 @@ fn a_turn_that_the_thread_does_not_have_although_codex_took_it_is_lost() {
         gone killed
           => read the thread
         found absent
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -214,7 +214,7 @@ fn a_thread_that_is_not_read_in_time_is_lost() {
           => wake 90000ms
         at 90s
         tick
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="killed; the conversation could not be read within 90 s" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -228,7 +228,7 @@ fn an_interrupt_while_the_thread_is_read_does_not_wait() {
           => read the thread
         interrupt by user
           => emit interrupting by=user
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message=killed next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
         found ended u completed
     "#]]);
@@ -241,7 +241,7 @@ fn a_refusal_after_the_turn_began_is_none() {
           => emit turn_started turn=u
         refused -32600 late
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -255,7 +255,7 @@ fn the_beginning_of_the_turn_before_is_not_ours() {
         accepted u
           => emit turn_started turn=u
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

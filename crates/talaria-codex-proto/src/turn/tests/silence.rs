@@ -34,7 +34,7 @@ fn silence_is_told_at_growing_intervals_and_looked_into() {
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -104,7 +104,7 @@ fn a_look_that_finds_the_end_ends_the_turn_with_what_still_comes() {
         found ended u completed the answer
         < u item completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit outcome exit=0 outcome=completed text="the answer"
+          => emit outcome outcome=completed text="the answer"
           => finish completed exit 0
     "#]]);
 }

@@ -18,7 +18,7 @@ fn an_interrupt_is_sent_once_and_the_outcome_says_by_whom() {
         steerable
           => steerable nothing
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -37,7 +37,7 @@ fn an_interrupt_before_acceptance_is_not_sent_on_acceptance_but_when_the_turn_be
         < u begins
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -52,7 +52,7 @@ fn an_interrupt_before_acceptance_is_sent_when_the_turn_begins() {
           => interrupt u
         accepted u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -72,7 +72,7 @@ fn an_interrupt_between_acceptance_and_beginning_is_sent_once_at_the_beginning()
         wake
           => wake 12000ms
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -88,7 +88,7 @@ fn an_interrupt_after_the_turn_began_is_sent_once() {
         accepted u
         interrupt by user
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -107,7 +107,7 @@ fn a_refused_interrupt_is_reported_and_the_end_of_the_turn_decides() {
         < u item completed message m1 done anyway
           => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="done anyway"
+          => emit outcome outcome=completed text="done anyway"
           => finish completed exit 0
     "#]]);
     check(expect![[r#"
@@ -165,7 +165,7 @@ fn a_codex_that_does_not_stop_is_ended_and_that_is_said() {
         escalated host_ended
           => emit escalated action=host_ended
           => emit item_abandoned item=c1
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -184,7 +184,7 @@ fn a_codex_with_other_turns_is_left_alone_and_the_turn_is_given_up() {
           => emit turn_started turn=u
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not begin the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
         accepted u
     "#]]);
@@ -201,7 +201,7 @@ fn a_turn_that_completes_in_spite_of_an_interrupt_completed() {
           => interrupt u
           => emit item_completed item.id=m1 item.kind=agent_message item.text="done anyway"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="done anyway"
+          => emit outcome outcome=completed text="done anyway"
           => finish completed exit 0
     "#]]);
 }
@@ -214,7 +214,7 @@ fn a_turn_that_fails_in_spite_of_an_interrupt_failed() {
         interrupt by user
           => emit interrupting by=user
         < u ends failed boom
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message=boom next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -234,7 +234,7 @@ fn cancelling_a_request_interrupts_by_the_one_who_cancelled() {
         < u resolved 0
         < u ends interrupted
           => emit item_abandoned item=p1 why=not_run
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -251,7 +251,7 @@ fn an_interrupt_voids_open_requests_when_the_turn_ends() {
         < u resolved 0
           => emit request_closed by=codex decision=void id=req-1
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -269,7 +269,7 @@ fn a_request_can_still_be_answered_while_codex_stops() {
           => emit request_closed by=user decision=decline id=req-1
           => reply id=0 {"decision":"decline"}
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -289,7 +289,7 @@ fn a_cancel_after_the_deadline_does_not_hide_the_deadline() {
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"decision":"cancel"}
         < u ends interrupted
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
     "#]]);
 }
@@ -308,7 +308,7 @@ fn an_interrupt_after_the_end_is_too_late() {
           => find the terminals of c1
         background
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -327,7 +327,7 @@ fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
           => emit interrupting by=user
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
     check(expect![[r#"
@@ -342,7 +342,7 @@ fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
           => emit interrupting by=user
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -363,7 +363,7 @@ fn an_interrupt_without_effect_leaves_the_end_to_codex() {
         wake
           => wake 10000ms
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="still here"
+          => emit outcome outcome=completed text="still here"
           => finish completed exit 0
     "#]]);
 }

@@ -29,7 +29,7 @@ fn a_turn_that_a_limit_stopped_says_until_when_to_wait() {
         < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":1700},"secondary":{"usedPercent":20,"resetsAt":9900}}}}
           => emit rate_limits primary.resets_at=1700 primary.used_percent=100.0 secondary.resets_at=9900 secondary.used_percent=20.0
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"limit","codexErrorInfo":"usageLimitExceeded"}}}}
-          => emit outcome code=usage_limit exit=1 hint="wait until the limit resets, or choose another model" message=limit next_step.step=await_limit outcome=failed retry_at=1700
+          => emit outcome code=usage_limit hint="wait until the limit resets, or choose another model" message=limit next_step.step=await_limit outcome=failed retry_at=1700
           => finish failed exit 1
     "#]]);
 }
@@ -101,7 +101,7 @@ fn an_error_that_codex_gives_up_on_is_the_reason_of_a_failure_that_gives_none() 
         < old error not ours
         < u error the provider is down
         < u ends failed
-          => emit outcome code=other exit=1 hint="run `talaria doctor` to check the installation" message="the provider is down" next_step.step=doctor outcome=failed
+          => emit outcome code=other hint="run `talaria doctor` to check the installation" message="the provider is down" next_step.step=doctor outcome=failed
           => finish failed exit 1
     "#]]);
 }
@@ -120,7 +120,7 @@ fn what_is_told_twice_counts_once() {
         < u item started command c1
         < u delta c1 late
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
         < u ends failed boom
     "#]]);
@@ -134,7 +134,7 @@ fn an_answer_that_mentions_the_abort_mark_is_an_answer() {
         < u item completed message m1 the mark is <turn_aborted> in the file
           => emit item_completed item.id=m1 item.kind=agent_message item.text="the mark is <turn_aborted> in the file"
         < u ends completed
-          => emit outcome exit=0 outcome=completed text="the mark is <turn_aborted> in the file"
+          => emit outcome outcome=completed text="the mark is <turn_aborted> in the file"
           => finish completed exit 0
     "#]]);
     check(expect![[r#"
@@ -143,7 +143,7 @@ fn an_answer_that_mentions_the_abort_mark_is_an_answer() {
         < u item completed message m1 <turn_aborted>
           => emit item_completed item.id=m1 item.kind=agent_message item.text=<turn_aborted>
         < u ends completed
-          => emit outcome exit=0 outcome=completed text=<turn_aborted>
+          => emit outcome outcome=completed text=<turn_aborted>
           => finish completed exit 0
     "#]]);
 }
@@ -156,7 +156,7 @@ fn the_abort_mark_counts_where_codex_says_nothing_better() {
         < u item completed user m1 <turn_aborted> the user stopped it </turn_aborted>
           => heard m1
         < u ends levitated
-          => emit outcome by=codex exit=4 outcome=interrupted
+          => emit outcome by=codex outcome=interrupted
           => finish interrupted exit 4
     "#]]);
     check(expect![[r#"
@@ -167,7 +167,7 @@ fn the_abort_mark_counts_where_codex_says_nothing_better() {
         gone killed
           => read the thread
         found unreadable no rollout
-          => emit outcome by=codex exit=4 outcome=interrupted
+          => emit outcome by=codex outcome=interrupted
           => finish interrupted exit 4
     "#]]);
     check(expect![[r#"
@@ -176,7 +176,7 @@ fn the_abort_mark_counts_where_codex_says_nothing_better() {
         < u item completed user m1 please explain <turn_aborted>
           => heard m1
         < u ends levitated
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex ended the turn without saying how" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }

@@ -21,7 +21,7 @@ fn the_deadline_interrupts_and_the_exit_code_says_so() {
           => wake 10100ms
         at 110ms
         < u ends interrupted
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
     "#]]);
 }
@@ -38,7 +38,7 @@ fn the_deadline_runs_before_acceptance_too() {
           => emit turn_started turn=u
         at 130ms
         < u ends interrupted
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
     "#]]);
 }
@@ -65,7 +65,7 @@ fn an_end_that_comes_after_the_deadline_but_before_its_tick_counts() {
           => emit turn_started turn=u
         at 150ms
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -199,7 +199,7 @@ fn the_deadline_does_not_fire_in_the_wait_for_late_items() {
           => find the terminals of c1
         background
           => emit item_abandoned item=c1
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -217,7 +217,7 @@ fn without_a_limit_silence_ends_nothing() {
         wake
           => wake never
         < u ends completed
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -264,7 +264,7 @@ fn a_deadline_that_codex_ignores_is_enforced() {
           => escalate
         escalated host_ended
           => emit escalated action=host_ended
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
     "#]]);
 }
@@ -285,7 +285,7 @@ fn a_deadline_that_codex_ignores_beside_other_turns_is_lost_not_completed() {
           => escalate
         escalated abandoned
           => emit escalated action=abandoned
-          => emit outcome exit=7 hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not end the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
+          => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex did not end the turn within 10 s of the wish to stop it; other turns run on the same Codex, so this one was abandoned" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
 }
@@ -302,7 +302,7 @@ fn a_deadline_before_the_beginning_is_enforced_too() {
           => escalate
         escalated host_ended
           => emit escalated action=host_ended
-          => emit outcome by=deadline exit=5 outcome=interrupted
+          => emit outcome by=deadline outcome=interrupted
           => finish interrupted exit 5
     "#]]);
 }

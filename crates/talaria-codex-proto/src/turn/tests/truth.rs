@@ -25,7 +25,7 @@ fn a_step_that_waited_for_an_answer_did_not_run() {
         tick
           => emit item_abandoned item=c1 why=not_run
           => emit item_abandoned item=c2
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -56,7 +56,7 @@ fn a_step_that_was_accepted_or_has_printed_something_ran() {
         background
           => emit item_abandoned item=c1
           => emit item_abandoned item=c2
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }
@@ -89,7 +89,7 @@ fn a_step_that_another_client_decided_about_may_have_run() {
         background
           => emit item_abandoned item=c1
           => emit item_abandoned item=c2
-          => emit outcome exit=0 outcome=completed usage.partial=true
+          => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
     "#]]);
 }
@@ -121,7 +121,7 @@ fn a_tool_that_waited_for_its_approval_did_not_run() {
           => emit item_abandoned item=m1
           => emit item_abandoned item=m2
           => emit item_abandoned item=m3 why=not_run
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
         at 6s
         tick
@@ -147,7 +147,7 @@ fn a_question_that_an_interrupt_takes_back_was_not_answered_by_another_client() 
         at 6s
         tick
           => emit item_abandoned item=c1 why=not_run
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -175,7 +175,7 @@ fn after_a_restart_it_is_still_known_that_a_step_did_not_run() {
         at 6s
         tick
           => emit item_abandoned item=c1 why=not_run
-          => emit outcome by=user exit=4 outcome=interrupted usage.partial=true
+          => emit outcome by=user outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
 }
@@ -197,7 +197,7 @@ fn a_command_that_was_stopped_has_no_exit_code() {
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","completedAtMs":1,"item":{"type":"commandExecution","id":"c1","command":"ls","cwd":"/w","status":"failed","exitCode":-1}}}
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=interrupted
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -213,7 +213,7 @@ fn what_was_said_before_a_stop_is_no_answer() {
           => emit interrupting by=user
           => interrupt u
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
@@ -240,7 +240,7 @@ fn a_refusal_that_comes_back_as_a_message_is_not_the_persons() {
         tick
           => emit warning message="the turn ended before the model read what was said last; it is part of the conversation, and the next turn sees it"
           => emit item_abandoned item=c1 why=not_run
-          => emit outcome exit=0 outcome=completed
+          => emit outcome outcome=completed
           => finish completed exit 0
     "#]]);
 }

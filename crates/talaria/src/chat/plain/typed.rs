@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use talaria_core::request::Decision;
+use talaria_core::request::{Decision, Typed};
 use talaria_tui::chat::commands::{self, Entry, SlashCommand};
 use talaria_tui::chat::contract::ChatEffect;
 
@@ -12,6 +12,7 @@ use super::{Flow, Input, Plain};
 use crate::chat::words;
 use crate::echo;
 use crate::questions::{LineAnswer, Taken};
+use crate::requests::build;
 use crate::trouble::{complain, exit};
 
 /// A question that is closed while a person types.
@@ -122,9 +123,16 @@ impl<W: Write> Plain<W> {
             return self.page.say(words);
         }
         echo::show();
-        match self.questions.decide(request.as_deref(), decision, reason.as_deref()) {
-            Some(Ok(answer)) => self.driver.wish(effect(answer)),
-            Some(Err(trouble)) => {
+        let typed = Typed { decision, reason: reason.clone(), answers: None };
+        let meant = self.questions.find(request.as_deref());
+        match meant.map(|(ticket, ask)| (ticket.clone(), build::chat_answer(ticket, Some(ask), typed))) {
+            Some((ticket, Ok(answer))) => {
+                self.questions
+                    .answer(&ticket, answer)
+                    .into_iter()
+                    .for_each(|answer| self.driver.wish(effect(answer)));
+            }
+            Some((_, Err(trouble))) => {
                 self.code = trouble.exit;
                 self.page.say(&words::of(&trouble))?;
             }

@@ -50,7 +50,7 @@ fn deny_and_stop_stops_the_turn() {
           => emit request_closed by=user decision=cancel id=req-1
           => reply id=0 {"decision":"cancel"}
         < u ends interrupted
-          => emit outcome by=user exit=4 outcome=interrupted
+          => emit outcome by=user outcome=interrupted
           => finish interrupted exit 4
     "#]]);
 }
