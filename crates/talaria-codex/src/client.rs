@@ -142,9 +142,12 @@ impl Client {
         // The id that the call gets is the next one or, beside other calls, a later one: it is learned when it is sent.
         let sent = Mutex::new(None);
         let mut guard = CancelGuard { client: self, sent: &sent, cancel, is_answered: false };
-        let answer = tokio::time::timeout(limit, self.call_with(params, None, |id| {
-            *sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
-        }))
+        let answer = tokio::time::timeout(
+            limit,
+            self.call_with(params, None, |id| {
+                *sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
+            }),
+        )
         .await;
         let Ok(answer) = answer else { return Err(CallError::TimedOut { method: C::METHOD, limit }) };
         guard.is_answered = true;

@@ -142,7 +142,11 @@ impl Host {
 
     /// Copies a thread into one that only this process has. It is refused, and let go, if it would have more power than was
     /// asked for.
-    pub async fn fork_thread(&self, thread: &ThreadId, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
+    pub async fn fork_thread(
+        &self,
+        thread: &ThreadId,
+        asked: &ThreadStart,
+    ) -> Result<OpenThread, ThreadError> {
         let _opening = self.thread_slots().begin_opening();
         let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
         let reply = self.call(&ThreadFork::new(thread.clone(), &sent)).await?;

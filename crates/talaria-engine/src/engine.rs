@@ -2,7 +2,7 @@
 //! them comes through here.
 //!
 //! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! `tools` are what models may call, `memory` is kept across conversations, `learning` adds to it after finished turns, `hooks` are programs of the user, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -36,6 +36,7 @@ use talaria_home::clock::now_ms;
 use talaria_home::home::TalariaHome;
 
 mod access;
+mod hooks;
 mod journal;
 mod learning;
 mod lifecycle;
@@ -49,6 +50,7 @@ mod tools;
 
 pub use lifecycle::leftovers;
 
+use hooks::HookDesk;
 use journal::Shelf;
 pub use journal::feed::EventLine;
 pub use journal::follow::JournalFollower;
@@ -117,6 +119,7 @@ struct Inner {
     web: WebReader,
     queue: Queue,
     memory: MemoryDesk,
+    hooks: HookDesk,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

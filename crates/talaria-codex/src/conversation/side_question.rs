@@ -62,7 +62,7 @@ pub struct SideQuestion {
     thread: ThreadId,
     last_turn: Option<TurnId>,
     asked: ThreadStart,
-    /// Tokens of the thread so far, which a copy counts on from in 0.130.
+    /// Tokens of the thread so far; a copy counts on from them.
     total: Usage,
     /// Another model than that of the conversation.
     model: Option<String>,
@@ -110,13 +110,15 @@ impl SideQuestion {
         let id = thread.started.thread.clone();
         let host = Arc::clone(&self.host);
         let past = Past { total: self.total, ..Past::default() };
-        let mut copy = CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, past);
+        let mut copy =
+            CodexConversation::with(new_id(), host.into(), asked, Options::default(), thread, past);
         // Unbounded in type, bounded by use: an interrupt when it is stopped, and one for each request.
         let (sender, mut commands) = mpsc::unbounded_channel();
         let mut listener = SideListener { commands: sender.clone() };
         let prompt = Prompt {
             deed: Deed::Words,
             input: vec![InputPart::text(self.text.as_str())],
+            context: None,
             limit: Some(LIMIT),
             client_id: None,
             escrow: Vec::new(),

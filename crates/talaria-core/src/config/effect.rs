@@ -46,9 +46,10 @@ impl Effect {
             Some("tools") => Self::NextConversation,
             _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
             Some("chat") => Self::NextChat,
-            Some("notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "web" | "learning" | "auxiliary") => {
-                Self::AtOnce
-            },
+            Some(
+                "notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "web" | "learning"
+                | "auxiliary" | "hooks",
+            ) => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.
             Some("approvals") if parts.len() > 1 && name != "approvals.mode" => Self::NextTurn,

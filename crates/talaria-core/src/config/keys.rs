@@ -6,7 +6,9 @@
 use toml_edit::Item;
 
 use super::article;
-use super::{Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web};
+use super::{
+    Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web,
+};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
@@ -167,6 +169,8 @@ const KEYS: &[(&str, Meaning)] = &[
         "auxiliary.background_review",
         Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, text(item))),
     ),
+    ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
+    ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",
@@ -194,6 +198,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("chat", Section::Read),
     ("auxiliary", Section::Read),
     ("compression", Section::Later),
+    ("hooks", Section::Read),
     ("learning", Section::Read),
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),

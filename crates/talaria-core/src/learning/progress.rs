@@ -55,11 +55,6 @@ impl ReviewProgress {
         Self { before, turn: ReviewCount::default(), intervals, is_persons }
     }
 
-    /// Notes that text of strangers was added to the turn.
-    pub fn add_foreign_text(&mut self) {
-        self.turn.is_foreign = true;
-    }
-
     /// Takes an event of the turn.
     pub fn count(&mut self, event: &Event) {
         match event {
@@ -89,7 +84,10 @@ impl ReviewProgress {
 fn is_call(body: &ItemBody) -> bool {
     matches!(
         body,
-        ItemBody::Command { .. } | ItemBody::Patch { .. } | ItemBody::Tool { .. } | ItemBody::ClientTool { .. }
+        ItemBody::Command { .. }
+            | ItemBody::Patch { .. }
+            | ItemBody::Tool { .. }
+            | ItemBody::ClientTool { .. }
     )
 }
 
@@ -168,8 +166,7 @@ mod tests {
 
     #[test]
     fn a_turn_of_talaria_is_no_turn_of_a_person() {
-        let ours =
-            ReviewProgress::new(ReviewCount::default(), ReviewIntervals { turns: 1, calls: 9 }, false);
+        let ours = ReviewProgress::new(ReviewCount::default(), ReviewIntervals { turns: 1, calls: 9 }, false);
         let end = ours.end(&ended(Outcome::Completed, Some("done")));
         assert_eq!(end, ReviewTurnEnd { count: ReviewCount::default(), is_due: false });
     }

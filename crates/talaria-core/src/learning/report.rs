@@ -156,8 +156,7 @@ mod tests {
             last_turn: 2,
             ..ReviewReport::default()
         };
-        let not_done =
-            ReviewReport { not_done: true, why: Some("no answer".to_owned()), ..proposed.clone() };
+        let not_done = ReviewReport { not_done: true, why: Some("no answer".to_owned()), ..proposed.clone() };
         let lines = [learned, proposed, not_done, ReviewReport::default()].map(|report| report.line());
         expect![[r#"
             [

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Veil;
-use crate::learning::report::{LearnedChange, ReviewReport};
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::event::{
     AgentPhase, Escalation, Event, PlanStatus, PlanStep, QueuedInput, RateLimits, Stage, Started, Usage,
@@ -20,6 +19,7 @@ use crate::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
     MessageQuestion, SearchAction, Status, ToolResult,
 };
+use crate::learning::report::{LearnedChange, ReviewReport};
 use crate::next_step::NextStep;
 use crate::outcome::{FailureCode, Outcome, Report};
 use crate::request::{

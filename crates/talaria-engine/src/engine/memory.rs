@@ -74,9 +74,8 @@ pub(crate) fn approval_reason(config: &Config) -> Option<&'static str> {
 
 /// Why a task with this owner only reads the memory; none for a conversation, and for a task that may write.
 pub(crate) fn why_task_only_reads(owner: Option<&str>, config: &Config) -> Option<&'static str> {
-    let is_persons = |owner: &str| {
-        owner.parse::<Principal>().is_ok_and(|owner| owner.kind() == PrincipalKind::Person)
-    };
+    let is_persons =
+        |owner: &str| owner.parse::<Principal>().is_ok_and(|owner| owner.kind() == PrincipalKind::Person);
     match owner {
         Some(owner) if !is_persons(owner) => Some("a task that a model started only reads the memory"),
         Some(_) if config.memory.tasks != Some(true) => {

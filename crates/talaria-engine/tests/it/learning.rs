@@ -91,7 +91,11 @@ async fn enough_calls_are_reviewed_once_and_what_was_learned_can_be_undone(codex
     assert_eq!(remembered(&home).await, ["Prefers pelicans", "Builds with just"]);
     let asked = home.model.requests().pop().unwrap();
     assert!(asked.body.to_string().contains("echo two"), "it knows the conversation");
-    assert!(asked.tool_names().contains(&"talaria_memory"), "the tools stay, and the cache: {:?}", asked.tool_names());
+    assert!(
+        asked.tool_names().contains(&"talaria_memory"),
+        "the tools stay, and the cache: {:?}",
+        asked.tool_names()
+    );
     let cost = home.detail(&started).await.reviews[0].usage.unwrap();
     assert_eq!((cost.input, cost.cached, cost.output), (1000, 600, 50));
     assert_eq!(report.usage, cost);
@@ -195,7 +199,10 @@ async fn another_model_reviews_on_a_copy_that_only_reads(codex: Codex) {
     let file = home.codex_home.work().join("written-by-review");
     home.model.play(works().into_iter().chain([
         Reply::new().command(format!("echo x > {}", file.display())),
-        Reply::new().function("talaria_memory", json!({ "operations": [{ "op": "add", "scope": "user", "text": "by call" }] })),
+        Reply::new().function(
+            "talaria_memory",
+            json!({ "operations": [{ "op": "add", "scope": "user", "text": "by call" }] }),
+        ),
         adds("Prefers ibises"),
     ]));
     let (started, report) = run_and_review(&home, "first").await;
@@ -227,7 +234,10 @@ async fn a_conversation_that_read_text_of_strangers_only_proposes(codex: Codex) 
     assert!(report.why.as_deref().is_some_and(|why| why.contains("text of strangers")), "{report:?}");
     assert_eq!(remembered(&home).await, [""; 0]);
     let pending = home.engine().memory_pending().await.unwrap();
-    assert_eq!(pending.iter().map(|proposal| proposal.id.clone()).collect::<Vec<_>>(), [report.proposal.unwrap()]);
+    assert_eq!(
+        pending.iter().map(|proposal| proposal.id.clone()).collect::<Vec<_>>(),
+        [report.proposal.unwrap()]
+    );
     // The page is still in the conversation.
     home.model.play(works().into_iter().chain([adds("Prefers it still")]));
     let next = go_on(&home, &started, "second").await;

@@ -24,6 +24,7 @@ mod faults;
 mod held;
 mod hiding;
 mod home;
+mod hooks;
 mod hosts;
 mod install;
 mod keeping;

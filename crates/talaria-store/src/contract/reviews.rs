@@ -105,7 +105,10 @@ pub async fn a_review_moves_in_its_order_and_ends_once(store: Store) {
     assert_eq!((kept.answer.as_deref(), kept.usage.as_deref(), kept.attempts), (Some("{}"), Some("1"), 1));
     step(&store, &id, review, end(ReviewState::Done)).await.unwrap();
     let ended = only(&store, &id).await;
-    assert_eq!((ended.state, ended.answer, ended.report.as_deref()), (ReviewState::Done, None, Some("report")));
+    assert_eq!(
+        (ended.state, ended.answer, ended.report.as_deref()),
+        (ReviewState::Done, None, Some("report"))
+    );
     assert_eq!(ended.usage.as_deref(), Some("1"), "what it cost stays");
     for again in [ReviewStep::Run, answered(), ReviewStep::Defer, end(ReviewState::NotDone)] {
         assert!(is_conflict(&step(&store, &id, review, again.clone()).await), "{again:?}");
@@ -135,10 +138,8 @@ pub async fn what_a_former_engine_left_running_is_due_again(store: Store) {
 
 /// What a review did to the memory is found by its name, so it is not done again.
 pub async fn what_a_review_changed_is_found_by_its_name(store: Store) {
-    let origin = |call: &str| MemoryOrigin {
-        call: Some(call.to_owned()),
-        ..MemoryOrigin::of(MemoryAuthor::Review)
-    };
+    let origin =
+        |call: &str| MemoryOrigin { call: Some(call.to_owned()), ..MemoryOrigin::of(MemoryAuthor::Review) };
     let change = |entry: &str| MemoryChange {
         entry: entry.to_owned(),
         scope: MemoryScope::Notes,

@@ -15,7 +15,9 @@ use talaria_core::ids::SessionId;
 use crate::error::StoreError;
 use crate::model::batch::{Appended, Batch, Change};
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
-use crate::sqlite::{audit, background, outbox, request, review, session, task, tool_call, transaction, turn};
+use crate::sqlite::{
+    audit, background, outbox, request, review, session, task, tool_call, transaction, turn,
+};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

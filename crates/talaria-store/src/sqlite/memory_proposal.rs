@@ -58,7 +58,10 @@ impl SqliteStore {
         rows::one(found.as_ref())
     }
 
-    pub(crate) async fn memory_proposal_of(&self, call: &str) -> Result<Option<MemoryProposalRow>, StoreError> {
+    pub(crate) async fn memory_proposal_of(
+        &self,
+        call: &str,
+    ) -> Result<Option<MemoryProposalRow>, StoreError> {
         let found = sqlx::query("select * from memory_proposal where call = $1 order by at, id limit 1")
             .bind(call)
             .fetch_optional(self.readers())

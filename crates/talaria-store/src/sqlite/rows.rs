@@ -29,7 +29,8 @@ pub(crate) fn id<T>(row: &SqliteRow, column: &str, make: fn(String) -> T) -> Res
 
 /// Reads the counters of a session.
 pub(crate) fn review_count(row: &SqliteRow) -> Result<ReviewCount, StoreError> {
-    let number = |column: &str| Ok::<_, StoreError>(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0));
+    let number =
+        |column: &str| Ok::<_, StoreError>(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0));
     Ok(ReviewCount {
         turns: number("review_turns")?,
         calls: number("review_calls")?,

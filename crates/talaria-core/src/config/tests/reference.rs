@@ -120,11 +120,13 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("learning.turns", "`10`", "After how many of your turns a conversation is reviewed"),
     ("learning.calls", "`10`", "After how many calls of tools a conversation is reviewed"),
+    ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
     (
-        "auxiliary.background_review",
-        "the model of the conversation",
-        "The model that reviews conversations",
+        "hooks.turn_start",
+        "none",
+        "A program that is called before each of your turns; [what it reads and answers](../guide/hooks.md)",
     ),
+    ("hooks.turn_end", "none", "A program that is called after each turn"),
     (
         "tools.memory",
         "`true`",

@@ -22,6 +22,7 @@ use crate::engine::EngineOptions;
 use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller;
+use crate::engine::hooks::HookDesk;
 use crate::engine::journal::{self, Shelf};
 use crate::engine::lifecycle::copies;
 use crate::engine::lifecycle::host_register::{self, Hotel};
@@ -147,6 +148,7 @@ impl Engine {
             servers: Servers::default(),
             calls: CallLedger::default(),
             memory: MemoryDesk::default(),
+            hooks: HookDesk::default(),
             web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use talaria_core::access::PeerEvidence;
 use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
-    AuditEntry, Kind, Problem, ProblemCode, RequestInfo, ReviewInfo, RunningTurn, SessionInfo, SessionOrigin, TurnInfo,
+    AuditEntry, Kind, Problem, ProblemCode, RequestInfo, ReviewInfo, RunningTurn, SessionInfo, SessionOrigin,
+    TurnInfo,
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
@@ -14,8 +15,8 @@ use talaria_core::outcome::Report;
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_guard::shorten::shorten_line;
 use talaria_store::{
-    AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, ReviewRow, SessionCandidate, SessionKind, SessionRow,
-    SessionState, StoreError, TurnRow,
+    AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, ReviewRow, SessionCandidate, SessionKind,
+    SessionRow, SessionState, StoreError, TurnRow,
 };
 
 use crate::engine::journal::rows;

@@ -19,9 +19,7 @@ use talaria_guard::redact::redact;
 use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
 
 use crate::engine::Inner;
-use crate::engine::memory::{
-    MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads,
-};
+use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
 use arguments::MemoryArguments;
 
 /// What the model reads about it.

@@ -88,7 +88,8 @@ pub(crate) async fn memories(path: &Path, text: &str) -> usize {
 
 /// The reviews of a session: state, and how often each was begun.
 pub(crate) async fn reviews(path: &Path, session: &str) -> Vec<(String, i64)> {
-    let found = rows(path, "select state, attempts from review where session = $1 order by id", session).await;
+    let found =
+        rows(path, "select state, attempts from review where session = $1 order by id", session).await;
     found.iter().map(|row| (row.get("state"), row.get("attempts"))).collect()
 }
 

@@ -69,7 +69,9 @@ async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen
     let rows = tokio::time::timeout(PATIENCE, look).await;
     let rows = match rows {
         Ok(rows) => rows,
-        Err(_) => return Err(format!("{:?}", database::reviews(&lane.database(), started.id.as_str()).await)),
+        Err(_) => {
+            return Err(format!("{:?}", database::reviews(&lane.database(), started.id.as_str()).await));
+        }
     };
     let client = lane.client().await.ok_or("there is no engine")?;
     let events = client.events(started.id.as_str(), 0, 5000).await.map_err(|error| error.to_string())?;
