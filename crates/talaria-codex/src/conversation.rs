@@ -18,6 +18,7 @@ use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::history::History;
 use talaria_core::escrow::{Escrow, EscrowedAnswers};
 use talaria_core::event::{AgentPhase, Event, Started, Usage};
+use talaria_core::hook;
 use talaria_core::ids::{SessionId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
@@ -165,6 +166,8 @@ pub struct Prompt {
     pub deed: Deed,
     /// What the person says; nothing in a turn that shortens the conversation.
     pub input: Vec<InputPart>,
+    /// Text that is not the person's and is not to be obeyed.
+    pub context: Option<String>,
     /// The caller's limit; the time that a person takes to answer does not count.
     pub limit: Option<Duration>,
     /// Our name for the input, if it has one already.
@@ -324,7 +327,8 @@ impl CodexConversation {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
-        let prompt = Prompt { deed: Deed::Words, input, limit, client_id: None, escrow: Vec::new() };
+        let (context, client_id, escrow) = (None, None, Vec::new());
+        let prompt = Prompt { deed: Deed::Words, input, context, limit, client_id, escrow };
         self.run(prompt, commands, watcher).await
     }
 
@@ -335,6 +339,7 @@ impl CodexConversation {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         watcher: &mut impl Watcher,
     ) -> Report {
+        let prompt = self.with_context(prompt);
         let report = Running::new(self, prompt, watcher).run(commands).await;
         self.note_doubts(&report);
         report
@@ -349,9 +354,20 @@ impl CodexConversation {
         watcher: &mut impl Watcher,
     ) -> Report {
         self.hear_agents(&flown.flight).await;
+        let prompt = self.with_context(prompt);
         let report = Running::taking_up(self, prompt, flown, watcher).follow(commands).await;
         self.note_doubts(&report);
         report
+    }
+
+    /// Makes context a part of the input where Codex has no field for it. What Codex echoes is compared with that.
+    fn with_context(&self, mut prompt: Prompt) -> Prompt {
+        if !self.current.get().version().takes_context()
+            && let Some(context) = prompt.context.take()
+        {
+            prompt.input.push(InputPart::text(hook::fence(&context)));
+        }
+        prompt
     }
 
     /// What the sub-agents of a turn in flight say and ask comes with what their parent does.

@@ -8,6 +8,7 @@ mod approvals;
 mod bridge;
 mod chat;
 mod effect;
+mod hooks;
 mod keys;
 mod learning;
 mod notify;
@@ -29,6 +30,7 @@ pub use crate::toml_problem::{ConfigProblem, Severity, position, read};
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
+pub use hooks::HooksConfig;
 use keys::{Meaning, Section};
 pub use learning::{AuxiliaryConfig, LearnMemory, LearningConfig};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
@@ -65,6 +67,8 @@ pub struct Config {
     pub memory: MemoryConfig,
     /// What Talaria keeps of finished turns by itself.
     pub learning: LearningConfig,
+    /// Programs that are called in a turn.
+    pub hooks: HooksConfig,
     /// Which models are asked besides that of a conversation.
     pub auxiliary: AuxiliaryConfig,
     /// How much work a model hands to background tasks.

@@ -13,7 +13,7 @@
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
 //! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to
-//! it, `skill` what tells a model how a kind of work is done.
+//! it, `skill` what tells a model how a kind of work is done, `hook` what programs of the user read and answer in a turn.
 
 pub mod access;
 pub mod admission;
@@ -30,6 +30,7 @@ pub mod event;
 pub mod export;
 pub mod gap;
 pub mod gate;
+pub mod hook;
 pub mod ids;
 pub mod input;
 pub mod item;

@@ -34,6 +34,8 @@ pub static DENIALS_KEPT_SINCE: Version = Version::new(0, 136, 0);
 pub static ONE_SANDBOX_COMMAND_SINCE: Version = Version::new(0, 134, 0);
 /// The first version that is known to answer a question on top of a finished thread.
 pub static SAMPLES_SINCE: Version = Version::new(0, 166, 0);
+/// The first version that is known to take untrusted context for a turn.
+pub static CONTEXT_SINCE: Version = Version::new(0, 166, 0);
 
 /// A Codex version. A pre-release (`0.167.0-alpha.3`) sorts before its release.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -143,10 +145,16 @@ impl Version {
         *self < ONE_SANDBOX_COMMAND_SINCE
     }
 
-    /// Returns whether this Codex answers a question on top of a finished thread without changing it (`thread/sample`), and
-    /// takes text for a turn that is marked as not the user's. 0.166 does both, 0.130 neither; the versions between were not tried.
+    /// Returns whether this Codex answers a question on top of a finished thread without changing it (`thread/sample`).
+    /// 0.166 does, 0.130 does not; the versions between were not tried.
     pub fn samples_threads(&self) -> bool {
         *self >= SAMPLES_SINCE
+    }
+
+    /// Returns whether this Codex takes text for a turn that is marked as not the user's. 0.166 does, 0.130 does not; the versions
+    /// between were not tried.
+    pub fn takes_context(&self) -> bool {
+        *self >= CONTEXT_SINCE
     }
 
     /// Returns whether this Codex wants a description of our tools.

@@ -3,7 +3,8 @@
 //!
 //! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
 //! `tools` are what models may call, `delegation` is what they hand to tasks, `memory` is kept across conversations, `learning` adds to it after
-//! finished turns, `skills` are the user's files that models read and propose changes of, `outbox` sends notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
+//! finished turns, `skills` are the user's files that models read and propose changes of, `hooks` are programs of the user, `outbox` sends
+//! notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
 //! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
 //! one continues from the store.
 
@@ -38,6 +39,7 @@ use talaria_home::home::TalariaHome;
 
 mod access;
 mod delegation;
+mod hooks;
 mod journal;
 mod learning;
 mod lifecycle;
@@ -52,6 +54,7 @@ mod tools;
 
 pub use lifecycle::leftovers;
 
+use hooks::HookDesk;
 use journal::Shelf;
 pub use journal::feed::EventLine;
 pub use journal::follow::JournalFollower;
@@ -127,6 +130,7 @@ struct Inner {
     user_home: Option<PathBuf>,
     /// Held while a conversation delegates: the number of its tasks is bounded.
     delegating: tokio::sync::Mutex<()>,
+    hooks: HookDesk,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

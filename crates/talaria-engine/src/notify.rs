@@ -13,7 +13,6 @@ mod http;
 mod local;
 mod ntfy;
 mod outbox;
-mod program;
 mod secret;
 mod webhook;
 

@@ -11,6 +11,8 @@ mod side;
 mod terminals;
 mod thread;
 
+use std::collections::BTreeMap;
+
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -159,6 +161,24 @@ pub struct TurnStart {
     /// Our own name for what is said, which Codex keeps with it; only newer versions do (`Version::echoes_message_ids`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_user_message_id: Option<String>,
+    /// Text that is not the user's, by its source; only newer versions take it (`Version::takes_context`).
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub additional_context: BTreeMap<&'static str, ContextEntry>,
+}
+
+/// Text for a turn that is not the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContextEntry {
+    kind: &'static str,
+    name: &'static str,
+    value: String,
+}
+
+impl ContextEntry {
+    /// Text that the model must not obey.
+    pub fn untrusted(name: &'static str, value: String) -> Self {
+        Self { kind: "untrusted", name, value }
+    }
 }
 
 /// A part of what a person says.

@@ -102,6 +102,7 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
         input,
         model: None,
         effort: None,
+        additional_context: std::collections::BTreeMap::new(),
         client_user_message_id: None,
     };
     let turn = first.call(&start).await.unwrap().turn.id;

@@ -62,7 +62,7 @@ pub struct SideQuestion {
     thread: ThreadId,
     last_turn: Option<TurnId>,
     asked: ThreadStart,
-    /// Tokens of the thread so far, which a copy counts on from in 0.130.
+    /// Tokens of the thread so far; a copy counts on from them.
     total: Usage,
     /// Another model than that of the conversation.
     model: Option<String>,
@@ -118,6 +118,7 @@ impl SideQuestion {
         let prompt = Prompt {
             deed: Deed::Words,
             input: vec![InputPart::text(self.text.as_str())],
+            context: None,
             limit: Some(LIMIT),
             client_id: None,
             escrow: Vec::new(),

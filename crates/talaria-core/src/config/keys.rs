@@ -179,6 +179,8 @@ const KEYS: &[(&str, Meaning)] = &[
         "auxiliary.background_review",
         Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, text(item))),
     ),
+    ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
+    ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",
@@ -207,6 +209,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("auxiliary", Section::Read),
     ("compression", Section::Later),
     ("delegation", Section::Read),
+    ("hooks", Section::Read),
     ("learning", Section::Read),
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),

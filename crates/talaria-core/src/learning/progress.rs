@@ -55,11 +55,6 @@ impl ReviewProgress {
         Self { before, turn: ReviewCount::default(), intervals, is_persons }
     }
 
-    /// Notes that text of strangers was added to the turn.
-    pub fn add_foreign_text(&mut self) {
-        self.turn.is_foreign = true;
-    }
-
     /// Takes an event of the turn.
     pub fn count(&mut self, event: &Event) {
         match event {

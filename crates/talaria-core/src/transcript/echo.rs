@@ -3,6 +3,8 @@
 //! Codex reports every input as an item, from any sender. What the caller sent itself it has recorded already. 0.166
 //! echoes the client's id; 0.130 does not, so there the text decides, each input once.
 
+use talaria_guard::redact::redact;
+
 use crate::input::InputPart;
 
 /// An input that the caller sent and has recorded itself.
@@ -22,9 +24,10 @@ impl SentInput {
         Self { client_id, text: texts.collect() }
     }
 
-    /// Is this its text? 0.130 joins the text parts when it reads a thread back, so the space between them says nothing.
+    /// Is this its text? 0.130 joins the text parts when it reads a thread back, so the space between them says nothing. In
+    /// an event secrets are masked.
     pub fn has_text(&self, text: &str) -> bool {
-        has_same_words(&self.text, text)
+        has_same_words(&self.text, text) || has_same_words(&redact(&self.text), text)
     }
 }
 
@@ -96,6 +99,13 @@ mod tests {
         assert!(!echoes.take(None, "went"));
         assert!(echoes.take(None, "stop") && echoes.take(None, "go"));
         assert!(!echoes.take(None, "go"), "somebody else said it again");
+    }
+
+    #[test]
+    fn an_input_with_a_secret_comes_back_masked() {
+        let secret = "use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
+        let mut echoes = echoes([sent(None, &[secret])]);
+        assert!(echoes.take(None, &redact(secret)));
     }
 
     #[test]

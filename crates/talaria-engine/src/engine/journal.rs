@@ -14,13 +14,13 @@ use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::item::{ItemBody, Status};
-use talaria_core::learning::progress::{ReviewProgress, ReviewTurnEnd};
+use talaria_core::learning::progress::{ReviewCount, ReviewProgress, ReviewTurnEnd};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
     Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, ReviewStep, SessionPatch,
-    SessionRow, Store, StoreError, ToolCallKey, TurnRow,
+    SessionRow, Store, StoreError, ToolCallKey, TurnPatch, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -195,6 +195,13 @@ impl Journal {
         if let Some(progress) = &mut self.progress {
             events.iter().for_each(|event| progress.count(event));
         }
+    }
+
+    /// Records that text of strangers was added to the input: what is sealed from now on, and that a review only proposes.
+    pub(crate) fn add_context(&mut self, input_sealed: Option<Vec<u8>>) {
+        let patch = TurnPatch { ordinal: self.ordinal, input_sealed, ..TurnPatch::default() };
+        self.changes.push(Change::Turn(patch));
+        self.changes.push(Change::ReviewCount(ReviewCount { is_foreign: true, ..ReviewCount::default() }));
     }
 
     /// Records a step of a review, at a point for tests that stop there.

@@ -2,14 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::program::{Program, Ran};
 use super::{Deliver, NotifyError, Parcel, Receipt, json};
-use talaria_home::home::user_path;
+use crate::program::{Program, Ran, find};
 
 /// The way to one program.
 #[derive(Debug)]
@@ -29,12 +27,14 @@ impl Deliver for Command<'_> {
             let input = json(&parcel.notice);
             let arguments = arguments.iter().map(OsStr::new).collect();
             let (environment, limit) = (self.environment, self.limit);
-            let ran = Program { path: &path, arguments, environment, input: &input, limit }.run().await;
+            let ran = Program { path: &path, arguments, environment, input: &input, limit, reads: None }
+                .run()
+                .await;
             match ran {
                 Ran::Ended { status, .. } if status.success() => {
                     Ok(Receipt { note: "exit code 0".to_owned() })
                 }
-                Ran::Ended { status, said } => {
+                Ran::Ended { status, said, .. } => {
                     let last = said.lines().rev().find(|line| !line.trim().is_empty());
                     let last = last.map_or_else(String::new, |line| format!(": {}", line.trim()));
                     Err(NotifyError::passing(format!("{program} ended with {status}{last}")))
@@ -49,16 +49,6 @@ impl Deliver for Command<'_> {
             }
         })
     }
-}
-
-/// Finds a program by its path or on PATH.
-pub(super) fn find(program: &str, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
-    let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    let path = user_path(program, value("HOME").map(Path::new));
-    if program.contains('/') {
-        return path.is_file().then_some(path);
-    }
-    std::env::split_paths(value("PATH")?).map(|directory| directory.join(&path)).find(|path| path.is_file())
 }
 
 fn is_hopeless(kind: ErrorKind) -> bool {

@@ -11,9 +11,8 @@ use std::path::{Path, PathBuf};
 use futures_util::future::BoxFuture;
 use rustix::fs::{Mode, OFlags};
 
-use super::command::find;
-use super::program::{Program, Ran};
 use super::{Deliver, NotifyError, Parcel, Receipt, SendTimeouts};
+use crate::program::{Program, Ran, find};
 
 /// The way to the screen.
 #[derive(Debug)]
@@ -54,6 +53,7 @@ impl Local<'_> {
             environment: self.environment,
             input: "",
             limit: self.limits.desktop,
+            reads: None,
         };
         matches!(ran.run().await, Ran::Ended { status, .. } if status.success())
     }

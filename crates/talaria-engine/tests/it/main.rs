@@ -26,6 +26,7 @@ mod faults;
 mod held;
 mod hiding;
 mod home;
+mod hooks;
 mod hosts;
 mod install;
 mod keeping;

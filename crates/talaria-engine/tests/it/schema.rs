@@ -3,16 +3,16 @@
 //! Codex generates its own schema; a scripted app-server records what a host and its sessions really send. The schema
 //! allows unknown fields, so names are looked up as well: a field with a typing mistake would silently do nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command as Program;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
-use talaria_codex::client::CallError;
 use talaria_codex::commands::{CommandEvent, CommandSpec};
 use talaria_codex::conversation::{CodexConversation, Command, Options, When};
 use talaria_codex::host::Host;
@@ -21,11 +21,11 @@ use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
 use talaria_codex_proto::hiding::{ExpectedSandbox, HiddenPaths, HidingStart};
 use talaria_codex_proto::project;
 use talaria_codex_proto::wire::call::{
-    ApprovalsReviewer, Call, CommandExec, CommandTerminate, DynamicTool, DynamicToolKind, EffectiveConfig,
-    InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead, SandboxPolicy,
-    TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadFork,
-    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadUnsubscribe, TurnStart,
-    UserConfigRead,
+    ApprovalsReviewer, Call, CommandExec, CommandTerminate, ContextEntry, DynamicTool, DynamicToolKind,
+    EffectiveConfig, InjectedMessage, METHODS, ModelList, NEWER_METHODS, PluginList, RateLimitsRead,
+    SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact,
+    ThreadFork, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart,
+    ThreadUnsubscribe, TurnStart, UserConfigRead,
 };
 use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
@@ -47,7 +47,7 @@ both_versions!(
     every_request_and_notification_that_we_send_is_what_this_codex_reads,
     the_requests_that_we_read_are_what_this_codex_writes,
     every_answer_that_we_give_is_what_this_codex_reads,
-    our_own_id_for_a_message_is_a_field_where_we_send_it,
+    our_own_id_and_context_are_fields_where_we_send_them,
     the_policy_that_only_older_versions_know_is_refused_by_newer_ones,
     a_mistake_is_seen_by_these_tests,
     what_a_migration_asks_is_what_this_codex_reads,
@@ -222,8 +222,8 @@ async fn send_the_rest(host: &Arc<Host>) {
         let (thread, turn) = (thread_id.clone(), TurnId::new(TURN));
         host.sample_thread(&thread, &turn, "what", Duration::from_secs(9)).await.unwrap();
         // One that is not waited for is cancelled.
-        let never = host.sample_thread(&thread, &turn, "what", Duration::ZERO).await;
-        assert!(matches!(never, Err(CallError::TimedOut { .. })), "{never:?}");
+        let dropped = host.sample_thread(&thread, &turn, "what", Duration::from_secs(9)).now_or_never();
+        assert!(dropped.is_none(), "{dropped:?}");
     }
     if version.lists_terminals() {
         let cursor = Some("next".to_owned());
@@ -480,18 +480,29 @@ async fn every_answer_that_we_give_is_what_this_codex_reads(codex: Codex) {
     }
 }
 
-async fn our_own_id_for_a_message_is_a_field_where_we_send_it(codex: Codex) {
+async fn our_own_id_and_context_are_fields_where_we_send_them(codex: Codex) {
     let start = TurnStart {
         thread_id: ThreadId::new("t"),
         input: Vec::new(),
         model: None,
         effort: None,
         client_user_message_id: Some("ours".to_owned()),
+        additional_context: BTreeMap::new(),
     };
     let schema = Schema::generate(&codex).request("turn/start");
-    let found = problems(&schema, &json!({ "id": 1, "method": "turn/start", "params": start }));
+    let problems =
+        |start: &TurnStart| problems(&schema, &json!({ "id": 1, "method": "turn/start", "params": start }));
     let version: Version = codex.version.parse().unwrap();
+    let found = problems(&start);
     assert_eq!(found.is_empty(), version.echoes_message_ids(), "{found:?}");
+    let context = ContextEntry::untrusted("hook", "text".to_owned());
+    let start = TurnStart {
+        client_user_message_id: None,
+        additional_context: BTreeMap::from([("hook", context)]),
+        ..start
+    };
+    let found = problems(&start);
+    assert_eq!(found.is_empty(), version.takes_context(), "{found:?}");
 }
 
 async fn the_policy_that_only_older_versions_know_is_refused_by_newer_ones(codex: Codex) {

@@ -64,6 +64,7 @@ pub(crate) fn spoken(host: &Host, thread: &ThreadId, text: &str) -> TurnStart {
         input: words(text),
         model: None,
         effort: None,
+        additional_context: std::collections::BTreeMap::new(),
         client_user_message_id: host.version().echoes_message_ids().then(|| format!("id of {text}")),
     }
 }

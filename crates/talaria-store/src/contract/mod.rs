@@ -85,6 +85,7 @@ macro_rules! contract_tests {
             turns: [
                 the_ledger_keeps_every_stage_and_its_time,
                 sealed_input_is_erased_when_codex_has_it,
+                sealed_input_is_replaced_only_before_codex_has_it,
                 only_what_waits_behind_a_turn_is_taken_back,
                 what_is_not_settled_is_found,
                 a_turn_is_written_down_once,

@@ -61,6 +61,24 @@ pub async fn sealed_input_is_erased_when_codex_has_it(store: Store) {
     }
 }
 
+/// What is added to an input replaces what is sealed, until Codex has it; then nothing is sealed again.
+pub async fn sealed_input_is_replaced_only_before_codex_has_it(store: Store) {
+    let id = scene::session(&store, "one").await;
+    store.append(scene::change(&id, 1, Change::NewTurn(scene::turn(1)))).await.unwrap();
+    let sealed = async || store.turn(&id, 1).await.unwrap().unwrap().input_sealed;
+    let replaced = |byte| {
+        let input_sealed = Some(vec![byte]);
+        scene::change(&id, 2, Change::Turn(TurnPatch { ordinal: 1, input_sealed, ..TurnPatch::default() }))
+    };
+    store.append(replaced(7)).await.unwrap();
+    assert_eq!(sealed().await, Some(vec![7]));
+    store.append(scene::change(&id, 3, stage(1, Stage::Sent))).await.unwrap();
+    assert_eq!(sealed().await, Some(vec![7]));
+    store.append(scene::change(&id, 4, stage(1, Stage::Accepted))).await.unwrap();
+    store.append(replaced(8)).await.unwrap();
+    assert_eq!(sealed().await, None);
+}
+
 /// An engine that starts finds every turn that needs it, with its session.
 pub async fn what_is_not_settled_is_found(store: Store) {
     let (one, two) = (scene::session(&store, "one").await, scene::session(&store, "two").await);

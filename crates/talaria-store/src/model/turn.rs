@@ -39,7 +39,7 @@ pub struct TurnPatch {
     pub code: Option<String>,
     /// What it used, as JSON.
     pub usage: Option<String>,
-    /// The input, sealed, with what was added to it before it is sent.
+    /// The input, sealed, with what was added to it. Ignored once Codex has the input.
     pub input_sealed: Option<Vec<u8>>,
 }
 

@@ -158,7 +158,9 @@ pub(crate) async fn update(
              sent_at = case when $3 = 'sent' then $10 else sent_at end,
              accepted_at = case when $3 = 'accepted' then $10 else accepted_at end,
              settled_at = case when $3 = 'settled' then $10 else settled_at end,
-             input_sealed = case when $3 in ('accepted', 'settled') then null else coalesce($11, input_sealed) end
+             input_sealed = case
+                 when $3 in ('accepted', 'settled') or accepted_at is not null or settled_at is not null then null
+                 else coalesce($11, input_sealed) end
          where session = $1 and ordinal = $2",
     )
     .bind(session.as_str())

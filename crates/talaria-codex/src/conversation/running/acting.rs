@@ -3,7 +3,7 @@
 
 use talaria_codex_proto::settle::{Deed, Settlement};
 use talaria_codex_proto::turn::{Input, Output};
-use talaria_codex_proto::wire::call::{TurnStart, UserInput};
+use talaria_codex_proto::wire::call::{ContextEntry, TurnStart, UserInput};
 use talaria_core::event::{Event, Usage};
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::veil;
@@ -11,6 +11,9 @@ use tokio::time::Instant;
 
 use super::{Running, STEER_GRACE};
 use crate::conversation::{NotKept, Reading, Watcher, When, errands};
+
+/// The source of the context of a turn, as the model reads it.
+const HOOK: &str = "talaria_turn_start";
 
 impl<W: Watcher> Running<'_, W> {
     /// Does what the turn wants done, until it wants nothing or is over.
@@ -40,12 +43,15 @@ impl<W: Watcher> Running<'_, W> {
                     self.errands.compact(host, thread, self.watcher.permit());
                 }
                 Output::Start => {
+                    let context = self.prompt.context.take();
+                    let entry = |text| (HOOK, ContextEntry::untrusted(HOOK, text));
                     let start = TurnStart {
                         thread_id: thread,
                         input: UserInput::of(std::mem::take(&mut self.prompt.input)),
                         model: self.wanted.model.clone(),
                         effort: self.session.options.effort.clone(),
                         client_user_message_id: self.recorded.client_id.clone(),
+                        additional_context: context.map(entry).into_iter().collect(),
                     };
                     self.errands.start_turn(host, start, self.watcher.permit());
                 }

@@ -137,6 +137,12 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("learning.calls", "`10`", "After how many calls of tools a conversation is reviewed"),
     ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
     (
+        "hooks.turn_start",
+        "none",
+        "A program that is called before each of your turns; [what it reads and answers](../guide/hooks.md)",
+    ),
+    ("hooks.turn_end", "none", "A program that is called after each turn"),
+    (
         "tools.memory",
         "`true`",
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",

@@ -18,7 +18,7 @@ use talaria_store::{Change, DelegationRow, ResultCarrier, StoreError, TurnPatch}
 
 use super::pages;
 use crate::engine::journal::Journal;
-use crate::engine::run::input;
+use crate::engine::run::input::WordsContent;
 use crate::engine::{Engine, Inner};
 
 /// How many characters all results in one input may have together.
@@ -31,10 +31,10 @@ impl Inner {
     pub(crate) async fn add_results(
         self: &Arc<Self>,
         ordinal: i64,
-        mut input: Vec<InputPart>,
+        words: &mut WordsContent,
         rows: &[DelegationRow],
         journal: &mut Journal,
-    ) -> Result<Vec<InputPart>, StoreError> {
+    ) -> Result<(), StoreError> {
         // An engine that ended before it sent this turn has put them into the input already.
         let is_inside = |row: &DelegationRow| row.carried == Some((ordinal, ResultCarrier::Input));
         let owed: Vec<&DelegationRow> = rows.iter().filter(|row| row.is_owed() && !is_inside(row)).collect();
@@ -50,13 +50,13 @@ impl Inner {
             }
         }
         if results.is_empty() {
-            return Ok(input);
+            return Ok(());
         }
         let texts: Vec<String> = results.iter().map(|(_, task)| pages::result(task, room)).collect();
-        input.push(InputPart::Text { text: redact(&pages::input(&texts)).into_owned() });
-        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
-            input.pop();
-            return Ok(input);
+        words.input.push(InputPart::Text { text: redact(&pages::input(&texts)).into_owned() });
+        let Ok(sealed) = self.shelf.seal.close(&words.to_json()) else {
+            words.input.pop();
+            return Ok(());
         };
         journal.change(Change::Turn(TurnPatch {
             ordinal,
@@ -72,7 +72,7 @@ impl Inner {
         faults::point("before:result-added").await;
         journal.keep().await.map_err(|_| StoreError::Closed)?;
         faults::point("after:result-added").await;
-        Ok(input)
+        Ok(())
     }
 
     /// Writes the line about the end of a task into the conversation that delegated it.

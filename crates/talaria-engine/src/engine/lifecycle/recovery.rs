@@ -23,6 +23,7 @@ use crate::engine::EngineOptions;
 use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller;
+use crate::engine::hooks::HookDesk;
 use crate::engine::journal::{self, Shelf};
 use crate::engine::lifecycle::copies;
 use crate::engine::lifecycle::host_register::{self, Hotel};
@@ -154,6 +155,7 @@ impl Engine {
             skills: SkillDesk::default(),
             user_home: options.user_home,
             delegating: tokio::sync::Mutex::default(),
+            hooks: HookDesk::default(),
             web: WebReader::default(),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),

@@ -287,27 +287,40 @@ impl Actor {
                 return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
             }
         };
-        let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
+        let mut content = self.engine.unseal(turn);
+        let is_readable = content.is_some();
+        if let (Purpose::Send, false, Some(Content::Words(words))) = (next, turn.ours, &mut content)
+            && words.context.is_none()
+        {
+            let hook = self.engine.run_turn_start(&row, turn);
+            match unless_stopped(hook, &mut commands, &mut journal, &seat).await? {
+                Ok((context, note)) => {
+                    note.into_iter().for_each(|message| journal.event(Event::Warning { message }));
+                    words.context = context;
+                }
+                Err(by) => return refuse(&mut journal, interrupted(by)).await,
+            }
+            if words.context.is_some() {
+                journal.add_context(self.engine.shelf.seal.close(&words.to_json()).ok());
+            }
+        }
         let delegated = shelf.store.delegations(&self.id).await?;
         if delegated.iter().any(|row| row.delivered_at.is_none()) {
             journal.expect_results();
         }
-        let content = match (self.engine.unseal(turn), &flight) {
-            (Some(Content::Words(input)), None) => {
-                let input = self.engine.add_results(turn.ordinal, input, &delegated, &mut journal).await?;
-                Some(Content::Words(input))
-            }
-            (content, _) => content,
-        };
-        let is_readable = content.is_some();
-        let (deed, input) = match content {
-            Some(Content::Compaction) => (Deed::Compaction, Vec::new()),
-            Some(Content::Words(input)) => (Deed::Words, input),
-            None => (Deed::Words, Vec::new()),
+        if let (Some(Content::Words(words)), None) = (&mut content, &flight) {
+            self.engine.add_results(turn.ordinal, words, &delegated, &mut journal).await?;
+        }
+        let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
+        let (deed, input, context) = match content {
+            Some(Content::Compaction) => (Deed::Compaction, Vec::new(), None),
+            Some(Content::Words(words)) => (Deed::Words, words.input, words.context),
+            None => (Deed::Words, Vec::new(), None),
         };
         let prompt = Prompt {
             deed,
             input,
+            context,
             limit: turn.limit_ms.and_then(|limit| u64::try_from(limit).ok()).map(Duration::from_millis),
             client_id: Some(turn.client_id.clone()),
             escrow: self.engine.escrowed(&self.id).await?,
@@ -335,7 +348,7 @@ impl Actor {
         }
         let rows = self.engine.shelf.store.last_turns(&self.id, None, count).await?;
         let input = |row: &TurnRow| match self.engine.unseal(row) {
-            Some(Content::Words(words)) => words,
+            Some(Content::Words(words)) => words.input,
             _ => input::text(row.input_text.as_str()),
         };
         Ok(rows.iter().map(|row| QueuedInput::of(&input(row))).collect())
@@ -396,6 +409,7 @@ impl Actor {
 
     /// What follows the end of a turn.
     async fn after(&mut self, turn: &TurnRow, report: &Report) -> Result<(), StoreError> {
+        self.call_turn_end(turn, report).await?;
         let store = &self.engine.shelf.store;
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
         // A kept answer serves the turn after the loss, and no other.
@@ -418,6 +432,33 @@ impl Actor {
                 written => written?,
             }
         }
+        Ok(())
+    }
+}
+
+impl Actor {
+    /// Calls the program that wants to know how a turn ended. The next turn does not wait for it.
+    async fn call_turn_end(&self, turn: &TurnRow, report: &Report) -> Result<(), StoreError> {
+        if self.engine.config().hooks.turn_end.is_none() {
+            return Ok(());
+        }
+        let Some(row) = self.engine.shelf.store.session(&self.id).await? else { return Ok(()) };
+        let (engine, feed) = (std::sync::Arc::clone(&self.engine), self.seat.feed.clone());
+        let (turn, report) = (turn.clone(), report.clone());
+        let mut ended = self.engine.ended.subscribe();
+        self.engine.tasks.spawn(async move {
+            let note = tokio::select! {
+                note = engine.run_turn_end(&row, &turn, &report) => note,
+                // The program is ended with the engine.
+                _ = ended.wait_for(|ended| *ended) => None,
+            };
+            if let Some(message) = note {
+                let mut journal = Journal::new(engine.shelf.clone(), feed, row.id, &turn, None);
+                journal.event(Event::Warning { message });
+                // Nothing can be written any more: the program fails again after the next turn.
+                let _ = journal.keep().await;
+            }
+        });
         Ok(())
     }
 }

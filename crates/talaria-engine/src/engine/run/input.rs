@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::input::InputPart;
 use talaria_guard::redact::redact;
@@ -24,9 +25,26 @@ pub(crate) const COMPACTION: &str = r#""compaction""#;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// What a person says.
-    Words(Vec<InputPart>),
+    Words(WordsContent),
     /// That the conversation is to be shortened.
     Compaction,
+}
+
+/// What a person says, and text that is not the person's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WordsContent {
+    pub(crate) input: Vec<InputPart>,
+    pub(crate) context: Option<String>,
+}
+
+impl WordsContent {
+    /// The form in which it is sealed.
+    pub(crate) fn to_json(&self) -> String {
+        match self.context {
+            Some(_) => serde_json::to_string(self).unwrap_or_default(),
+            None => to_json(&self.input),
+        }
+    }
 }
 
 /// What was sealed.
@@ -34,7 +52,9 @@ pub(crate) fn from_json(json: &str) -> Option<Content> {
     if json == COMPACTION {
         return Some(Content::Compaction);
     }
-    serde_json::from_str(json).ok().map(Content::Words)
+    // Without context it is a list, as earlier versions wrote it.
+    let plain = serde_json::from_str(json).ok().map(|input| WordsContent { input, context: None });
+    plain.or_else(|| serde_json::from_str(json).ok()).map(Content::Words)
 }
 
 /// Text as input.
@@ -103,9 +123,14 @@ mod tests {
             InputPart::Text { text: "a\n\"b\"".to_owned() },
             InputPart::LocalImage { path: "/x".to_owned() },
         ];
-        assert_eq!(from_json(&to_json(&said)), Some(Content::Words(said)));
+        for context in [None, Some("from a program".to_owned())] {
+            let words = WordsContent { input: said.clone(), context };
+            assert_eq!(from_json(&words.to_json()), Some(Content::Words(words)));
+        }
+        let words = |input: Vec<InputPart>| Some(Content::Words(WordsContent { input, context: None }));
+        assert_eq!(from_json(&to_json(&said)), words(said));
         let word = text("compaction");
-        assert_eq!(from_json(&to_json(&word)), Some(Content::Words(word)));
+        assert_eq!(from_json(&to_json(&word)), words(word));
         assert_eq!(from_json(COMPACTION), Some(Content::Compaction));
         assert_eq!(from_json("x"), None);
     }

@@ -1,17 +1,20 @@
 //! Runs one program for a moment: no shell, a small environment, a group of its own, a time limit.
 //!
-//! Standard output is discarded, of standard error the end is kept for the error. When it ends, fails, or is not awaited
-//! any more, everything that is left in its group is killed: no process remains.
+//! Of standard output the beginning is kept, as much as the caller reads; of standard error the end, for the error. When it
+//! ends, fails, or is not awaited any more, everything that is left in its group is killed: no process remains. Called for
+//! notifications and for hooks.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, Command};
+use tokio::process::{ChildStderr, ChildStdout, Command};
+
+use talaria_home::home::user_path;
 
 /// How much of standard error is kept.
 const KEPT: usize = 4 * 1024;
@@ -35,18 +38,20 @@ const PASSED_ON: &[&str] = &[
 
 /// A program to run.
 #[derive(Debug)]
-pub(super) struct Program<'a> {
-    pub(super) path: &'a Path,
-    pub(super) arguments: Vec<&'a OsStr>,
+pub(crate) struct Program<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) arguments: Vec<&'a OsStr>,
     /// The environment to choose from.
-    pub(super) environment: &'a [(OsString, OsString)],
-    pub(super) input: &'a str,
-    pub(super) limit: Duration,
+    pub(crate) environment: &'a [(OsString, OsString)],
+    pub(crate) input: &'a str,
+    pub(crate) limit: Duration,
+    /// How many bytes of standard output are read; none discards it. One byte more shows that there was more.
+    pub(crate) reads: Option<usize>,
 }
 
 /// What became of a program.
 #[derive(Debug)]
-pub(super) enum Ran {
+pub(crate) enum Ran {
     /// It could not be started.
     NotStarted(io::Error),
     /// It ended.
@@ -54,6 +59,8 @@ pub(super) enum Ran {
         status: ExitStatus,
         /// The end of what it complained about.
         said: String,
+        /// The beginning of what it wrote, if that is read.
+        output: Vec<u8>,
     },
     /// It was killed at the limit.
     TooSlow,
@@ -73,10 +80,11 @@ impl Drop for Group {
 
 impl Program<'_> {
     /// Runs it to its end or to the limit.
-    pub(super) async fn run(self) -> Ran {
+    pub(crate) async fn run(self) -> Ran {
         let mut command = Command::new(self.path);
         command.args(&self.arguments).env_clear().envs(self.environment.iter().filter(is_passed_on).cloned());
-        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        command.stdout(if self.reads.is_some() { Stdio::piped() } else { Stdio::null() });
         // The engine's own directory may be one that is being deleted.
         command.current_dir("/").process_group(0).kill_on_drop(true);
         let mut child = match command.spawn() {
@@ -94,8 +102,10 @@ impl Program<'_> {
         };
         // Held here: a program may have ended before the first read.
         let mut said = Said { kept: Vec::new(), pipe: child.stderr.take() };
+        let most = self.reads.map_or(0, |most| most.saturating_add(1));
+        let mut output = Written { kept: Vec::new(), most, pipe: child.stdout.take() };
         let ended = tokio::time::timeout(self.limit, async {
-            let talking = async { tokio::join!(writing, said.read()) };
+            let talking = async { tokio::join!(writing, said.read(), output.read()) };
             tokio::select! {
                 ended = child.wait() => return ended,
                 _ = talking => {}
@@ -110,7 +120,8 @@ impl Program<'_> {
         };
         drop(group);
         said.drain().await;
-        Ran::Ended { status, said: String::from_utf8_lossy(&said.kept).into_owned() }
+        tokio::time::timeout(LAST_WORDS, output.read()).await.unwrap_or_default();
+        Ran::Ended { status, said: String::from_utf8_lossy(&said.kept).into_owned(), output: output.kept }
     }
 }
 
@@ -135,6 +146,36 @@ impl Said {
             self.kept.drain(..self.kept.len().saturating_sub(KEPT));
         }
     }
+}
+
+/// The beginning of what a program writes.
+#[derive(Debug)]
+struct Written {
+    kept: Vec<u8>,
+    most: usize,
+    pipe: Option<ChildStdout>,
+}
+
+impl Written {
+    /// Reads to the end: a program whose output is not read would hang.
+    async fn read(&mut self) {
+        let Some(pipe) = &mut self.pipe else { return };
+        let mut buffer = [0; KEPT];
+        while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
+            let room = self.most - self.kept.len();
+            self.kept.extend_from_slice(&buffer[..length.min(room)]);
+        }
+    }
+}
+
+/// Finds a program by its path or on PATH.
+pub(crate) fn find(program: &str, environment: &[(OsString, OsString)]) -> Option<PathBuf> {
+    let value = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    let path = user_path(program, value("HOME").map(Path::new));
+    if program.contains('/') {
+        return path.is_file().then_some(path);
+    }
+    std::env::split_paths(value("PATH")?).map(|directory| directory.join(&path)).find(|path| path.is_file())
 }
 
 fn is_passed_on(variable: &&(OsString, OsString)) -> bool {

@@ -1,0 +1,10 @@
+//! The section `[hooks]`: programs that are called in a turn. Read by the engine for every turn.
+
+/// The section `[hooks]`. A program is a path, a leading `~` included, or a name on PATH; it gets no arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HooksConfig {
+    /// Called before a turn is sent; its answer is added to the turn as untrusted context.
+    pub turn_start: Option<String>,
+    /// Called after a turn has ended.
+    pub turn_end: Option<String>,
+}
