@@ -24,7 +24,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /model      choose the model from the next turn on
         |  /reasoning  choose the reasoning effort from the next turn
         |  /compact    shorten the model's context
-        |  … 16 more
+        |  … 17 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -32,6 +32,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /sessions  list conversations, latest activity first
         |  /search    search the text of all conversations
         |  /status    show conversation, permissions and turn
+        |  /skills    list skills, decide what models propose
         |  /stop      stop the running turn; the conversation is kept
         |  /steer     send a message to the running turn
     "#]]
@@ -44,7 +45,7 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  … 16 more
+        |  … 17 more
         |  /steer          send a message to the…
         |  /queue          queue a message for t…
         |  /codex-runtime  show or choose the ru…
