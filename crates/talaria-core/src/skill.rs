@@ -2,7 +2,7 @@
 //! and rows are the engine's.
 //!
 //! Map: `name` decides which names and files there may be, `manifest` reads the front matter, `edit` is what a proposal changes,
-//! `diff` shows it, `index` lists skills for a model within a budget, `usage` recognises a command that reads a skill.
+//! `diff` counts it, `index` lists skills for a model within a budget, `usage` recognises a command that reads a skill.
 
 pub mod diff;
 pub mod edit;

@@ -14,7 +14,7 @@ pub const SUPPORT_FOLDERS: [&str; 4] = ["references", "templates", "scripts", "a
 pub enum SkillNameError {
     /// The name of a new skill.
     #[error(
-        "a name of a skill has 1 to 64 lower-case letters, digits and single hyphens, and begins and ends with none"
+        "a skill name has 1 to 64 lower-case letters, digits and hyphens, with no hyphen first, last or doubled"
     )]
     Name,
     /// The path of a file inside a skill.

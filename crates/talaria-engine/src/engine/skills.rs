@@ -7,6 +7,7 @@
 
 mod answers;
 mod deciding;
+mod diff;
 mod folder;
 mod library;
 mod proposing;

@@ -247,7 +247,7 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person(codex: Codex) {
     ];
     let (started, outputs) = called(&home, &calls).await;
     let expected = [
-        "there is no such skill, and none can be made: a name of a skill has",
+        "there is no such skill, and none can be made: a skill name has",
         "1000000 characters are too many",
         "the result would not be a skill: it does not begin with front matter",
         "times; use a longer part",

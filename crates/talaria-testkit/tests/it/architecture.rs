@@ -74,6 +74,7 @@ const PURE: [(&str, &[&str]); 3] = [
             "memchr",
             "schemars",
             "serde",
+            "serde-saphyr",
             "serde_json",
             "sha2",
             "strsim",

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{SkillDone, SkillList, SkillProposal, SkillText};
+use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::diff::size;
 use talaria_guard::shorten::shorten_line;
 use talaria_render::sheet::Sheet;
@@ -80,11 +81,19 @@ pub(super) fn proposals(
     reader: Reader,
 ) -> StyledText {
     let command = command(reader);
-    let Some(first) = proposals.first() else { return "nothing waits for you\n".into() };
-    let id = &first.id;
-    proposal_rows(proposals, now).show(look)
-        + format!("look: {command} diff {id}; decide: {command} accept {id}, {command} reject {id}\n")
+    if proposals.is_empty() {
+        return "nothing waits for you\n".into();
+    }
+    let rows = proposal_rows(proposals, now).show(look);
+    match proposals.iter().find(|proposal| proposal.state == "pending") {
+        Some(SkillProposal { id, .. }) => {
+            rows + format!(
+                "look: {command} diff {id}; decide: {command} accept {id}, {command} reject {id}\n"
+            )
             .as_str()
+        }
+        None => rows,
+    }
 }
 
 fn proposal_rows(proposals: &[SkillProposal], now: Timestamp) -> Sheet {
@@ -120,8 +129,12 @@ pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> Styl
         _ => show_diff(&proposal.diff, look),
     };
     let from = proposal.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
-    text += format!("\n{id}: {} of {}, by the {}{from}\n", proposal.op, plain_line(name), proposal.author)
-        .as_str();
+    let what = match proposal.op.as_str() {
+        "create" if proposal.file == SKILL_FILE => "the new skill",
+        "archive" => "archival of",
+        _ => "a change of",
+    };
+    text += format!("\n{id}: {what} {}, by the {}{from}\n", plain_line(name), proposal.author).as_str();
     if let Some(warning) = &proposal.warning {
         text += format!("read it with care: {}\n", plain_line(warning)).as_str();
     }
@@ -230,6 +243,45 @@ mod tests {
             done(&finished, "archived", Reader::Shell).into(),
         ];
         expect![[r#"
+            NAME   PLACE  BY     READ     DESCRIPTION
+            haiku  user   model  3x, now  Writes haiku
+            haiku  user   other  never    Writes haiku
+            archived now: old (talaria skills restore arch-1)
+            1 proposal waits for you: talaria skills proposals
+            ==
+            there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project
+            ==
+            ---
+            body␛[2J
+
+            /h/.agents/skills/haiku/SKILL.md, proposed by the model in abcd, accepted by you
+            other files: references/a.md
+            PROPOSAL      STATE     WHEN  BY     SKILL  WHAT
+            skp-01234567  accepted  now   model  haiku  create SKILL.md +1 -1
+            ==
+            PROPOSAL      STATE    WHEN  BY     SKILL  WHAT
+            skp-01234567  pending  now   model  haiku  change SKILL.md +1 -1; it looks like planted instructions; x changed
+            skp-01234567  pending  now   model  haiku  archive
+            look: /skills diff skp-01234567; decide: /skills accept skp-01234567, /skills reject skp-01234567
+            ==
+            nothing waits for you
+            ==
+            --- a
+            +++ b
+            @@ -1 +1 @@
+            -old
+            +new␛[2J
+
+            skp-01234567: a change of haiku, by the model
+            read it with care: it looks like planted instructions
+            cannot be accepted: x changed
+            ==
+            moves /h/.agents/skills/haiku out of the way
+
+            skp-01234567: archival of haiku, by the model
+            decide: /skills accept skp-01234567, /skills reject skp-01234567
+            ==
+            archived: haiku, /s/.archive/haiku (talaria skills restore arch-2)
         "#]]
         .assert_eq(&pages.iter().map(StyledText::text).collect::<Vec<_>>().join("==\n"));
     }

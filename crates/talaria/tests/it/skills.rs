@@ -48,7 +48,7 @@ async fn skills_are_listed_decided_archived_and_restored() {
     put(&scene, "broken");
     fs::write(file(&scene, "broken"), "no front matter").unwrap();
     let listed = scene.run(&["skills", "list"]).await.exits(0);
-    listed.prints(&["haiku", "user", "other", "never", "About haiku"]);
+    let listed = listed.prints(&["haiku", "user", "other", "never", "About haiku"]);
     listed.complains(&["broken is left out: it does not begin with front matter"]);
     let calls = [
         json!({ "op": "propose", "name": "haiku", "find": "Count syllables.", "replace": "Count to 17." }),

@@ -5,13 +5,15 @@
 
 use talaria_core::memory::digest;
 use talaria_core::memory::scan::flag;
+use talaria_core::skill::diff::size;
 use talaria_core::skill::edit::{SkillEdit, SkillRefusal, check_result};
 use talaria_core::skill::name::{check_file, check_new_name};
-use talaria_core::skill::{LONGEST_SKILL_FILE, SKILL_FILE, diff};
+use talaria_core::skill::{LONGEST_SKILL_FILE, SKILL_FILE};
 use talaria_guard::redact::redact;
 use talaria_home::clock::now_ms;
 use talaria_store::{SkillOrigin, SkillProposalRow, SkillProposalState, SkillProposeResult, StoreError};
 
+use super::diff;
 use super::folder::{SkillFileError, SkillFolder, resolve};
 use super::{AGENTS, mint};
 use crate::engine::Inner;
@@ -99,7 +101,7 @@ impl Inner {
         };
         let PreparedEdit { base_digest, after_digest, diff, flagged } =
             prepared.map_err(|error| SkillRefused::Conflict(error.to_string()))??;
-        let size = diff::size(&diff);
+        let size = size(&diff);
         let warning = flagged.map(|why| format!("it looks like planted instructions: {why}"));
         let edit = serde_json::to_string(&edit)
             .map_err(|error| SkillRefused::Request(format!("the change cannot be stored: {error}")))?;

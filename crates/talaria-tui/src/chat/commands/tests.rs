@@ -41,6 +41,7 @@ fn help_lists_every_command() {
         /tasks                      list background tasks
         /task ACTION [TASK] …       start, show, watch, … tasks; see /task --help
         /ps [ID | stop ID [--all]]  list background commands, show or stop one
+        /skills [ACTION NAME]       list skills, decide what models propose
         /requests                   list the open requests
         /approve [REQUEST] [once|session|always]
                                     approve a request, by default the one shown

@@ -8,8 +8,8 @@ use talaria_testkit::guide::{pages, simple_commands};
 use super::super::Cli;
 
 /// The programs of others that the pages use. A misspelt `talaria` is none of them.
-const OTHERS: [&str; 11] =
-    ["./test", "cargo", "claude", "codex", "git", "goose", "jq", "printf", "tail", "cd", "rustup"];
+const OTHERS: [&str; 12] =
+    ["./test", "cargo", "claude", "codex", "git", "goose", "jq", "mkdir", "printf", "tail", "cd", "rustup"];
 
 #[test]
 fn every_command_of_the_guide_parses() {

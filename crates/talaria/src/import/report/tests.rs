@@ -110,7 +110,6 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
           SOUL.md: its persona
 
         next
-          see the skills: talaria skills list
           read the conversations: talaria sessions list, talaria sessions search WORDS
           undo this import: talaria import hermes --undo
     "#]].assert_eq(&report().text());

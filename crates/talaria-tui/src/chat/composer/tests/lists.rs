@@ -32,6 +32,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /sessions  list conversations, latest activity first
         |  /search    search the text of all conversations
         |  /status    show conversation, permissions and turn
+        |  /skills    list skills, decide what models propose
         |  /stop      stop the running turn; the conversation is kept
         |  /steer     send a message to the running turn
     "#]]
