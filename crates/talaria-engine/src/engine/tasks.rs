@@ -78,7 +78,8 @@ impl Engine {
         mut new: NewTask,
         start: TaskStart,
     ) -> Result<TaskStarted, Problem> {
-        let _caller = self.inner.enter()?;
+        // Also while the engine ends: the call began, and the next engine runs what is recorded.
+        let _caller = std::sync::Arc::clone(&self.inner.callers);
         admission::check(&new)?;
         let cwd = scope::directory("cwd", &new.cwd).await?;
         if new.sandbox == Some(Sandbox::WorkspaceWrite) {
