@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use proptest::prelude::*;
 
 use super::*;
