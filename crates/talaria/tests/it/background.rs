@@ -98,18 +98,10 @@ async fn a_background_command_can_be_stopped(codex: Codex) {
     scene.close().await;
 }
 
-async fn kill_engine(scene: &Scene) {
-    let pid = scene.engine_pid().await.unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
-    while is_alive(pid.as_raw_nonzero().get()) {
-        tokio::time::sleep(LOOK).await;
-    }
-}
-
 async fn a_background_command_survives_the_engine_and_ends_with_codex(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let (session, started) = serve(&scene).await;
-    kill_engine(&scene).await;
+    scene.kill_engine().await;
     let running = listed(&scene).await;
     assert_eq!((running.len(), &running[0]["id"]), (1, &started["id"]), "the next engine finds it again");
     while listed(&scene).await[0]["confirmed"] != true {
@@ -134,7 +126,7 @@ async fn a_background_command_that_ended_while_no_engine_ran_is_not_called_runni
     let scene = Scene::real(&codex).await;
     let (session, _) = serve(&scene).await;
     let server = server(&scene);
-    kill_engine(&scene).await;
+    scene.kill_engine().await;
     touch(&scene, "more");
     touch(&scene, "stop");
     while is_alive(server) {

@@ -3,7 +3,6 @@
 
 use std::fs;
 
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::app_server::directive::on;
@@ -32,11 +31,7 @@ async fn endless(scene: &Scene, word: &str) -> Running {
 /// Kills the engine and the command that follows the turn, which would start another engine.
 async fn kill(scene: &Scene, running: Running) {
     running.kill().await;
-    let engine = scene.engine_pid().await.unwrap();
-    kill_process(engine, Signal::KILL).unwrap();
-    while is_alive(engine.as_raw_nonzero().get()) {
-        tokio::time::sleep(LOOK).await;
-    }
+    scene.kill_engine().await;
 }
 
 /// Does a command with this word in it run?

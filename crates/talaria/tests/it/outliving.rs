@@ -13,7 +13,7 @@ use talaria_testkit::app_server::copy_program;
 use tokio::process::Command;
 
 use crate::scene::{Scene, both_versions, names};
-use crate::survival::lane::{LOOK, is_alive};
+use crate::survival::lane::LOOK;
 
 both_versions!(
     an_approval_opened_before_the_engine_was_killed_is_answered_after_and_the_same_turn_completes,
@@ -36,15 +36,6 @@ fn ask(scene: &Scene) {
 async fn open_request(scene: &Scene) -> Value {
     let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
     status["requests"][0].clone()
-}
-
-/// Kills the engine, and waits until it is gone.
-async fn kill_engine(scene: &Scene) {
-    let pid = scene.engine_pid().await.unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
-    while is_alive(pid.as_raw_nonzero().get()) {
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 /// The turns of a session, as they are shown.
@@ -77,7 +68,7 @@ async fn tokens_that_codex_reported_to_no_engine_are_unknown_and_not_those_of_th
     let session = scene.status().await["turns"][0]["session"].as_str().unwrap().to_owned();
     // Without it, the command would start the next engine at once.
     kill_process(running.pid(), Signal::KILL).unwrap();
-    kill_engine(&scene).await;
+    scene.kill_engine().await;
     gate.open();
     wait_until_codex_ended_the_turn(&scene).await;
     let report = loop {
@@ -101,7 +92,7 @@ async fn an_approval_opened_before_the_engine_was_killed_is_answered_after_and_t
     ask(&scene);
     let running = scene.start(&ASKING);
     let request = open_request(&scene).await;
-    kill_engine(&scene).await;
+    scene.kill_engine().await;
     let id = request["id"].as_str().unwrap();
     scene.run(&["requests", "answer", id, "accept"]).await.exits(0);
     running.end().await.exits(0).prints(&["Done."]);

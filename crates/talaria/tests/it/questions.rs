@@ -192,7 +192,7 @@ async fn whoever_leaves_while_a_secret_is_typed_finds_the_terminal_as_it_was() {
     terminal.ctrl_c().await;
     terminal.wait_for("you left before the turn ended").await;
     left_no_trace(&mut terminal, &installed).await;
-    scene.close().await;
+    scene.close_deaf().await;
 }
 
 #[tokio::test]

@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use talaria_scripted::ScriptedModel;
 use talaria_testkit::app_server::InstalledAppServer;
 use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker, Terminal, terminal, until};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+use crate::survival::lane::is_alive;
 
 pub(crate) use talaria_testkit::both_versions;
 
@@ -239,6 +241,19 @@ impl Scene {
         self.status().await["engine"]["pid"]
             .as_i64()
             .and_then(|pid| Pid::from_raw(i32::try_from(pid).unwrap()))
+    }
+
+    /// Kills the engine, and waits until it is gone.
+    pub(crate) async fn kill_engine(&self) {
+        let pid = self.engine_pid().await.unwrap();
+        kill_process(pid, Signal::KILL).unwrap();
+        until("the engine is gone", || !is_alive(pid.as_raw_nonzero().get())).await;
+    }
+
+    /// Closes a scene whose Codex ignores interrupts: an engine would wait for its turn as long as it may.
+    pub(crate) async fn close_deaf(self) {
+        self.kill_engine().await;
+        self.close().await;
     }
 
     /// The pid of the one Codex that runs for this home.

@@ -186,7 +186,7 @@ async fn a_second_ctrl_c_leaves_although_codex_ignores_the_interrupt() {
     terminal.ctrl_c().await;
     terminal.wait_for("you left before the turn ended").await;
     assert_eq!(terminal.exit_code().await, Some(4), "{}", terminal.transcript());
-    scene.close().await;
+    scene.close_deaf().await;
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn a_second_signal_leaves_although_codex_ignores_the_interrupt() {
     let message = outcome["message"].as_str().unwrap();
     assert!(message.starts_with("you left before the turn ended; it was asked to stop"), "{outcome}");
     assert_eq!((&outcome["seq"], &outcome["exit"]), (&Value::Null, &4.into()));
-    scene.close().await;
+    scene.close_deaf().await;
 }
 
 #[cfg(target_os = "linux")]
