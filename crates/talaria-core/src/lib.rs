@@ -12,7 +12,7 @@
 //! `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text` knows its lines, `duration`,
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
-//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to it, `hook` what programs of
+//! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to it, `review` what came of one, `hook` what programs of
 //! the user read and answer in a turn.
 
 pub mod access;
@@ -47,6 +47,7 @@ pub mod preferences;
 pub mod principal;
 mod raw;
 pub mod request;
+pub mod review;
 pub mod runtime;
 #[cfg(feature = "schema")]
 mod schema;
