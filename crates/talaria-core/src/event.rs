@@ -10,10 +10,10 @@ use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::gap::Gap;
 use crate::ids::{BackgroundId, ItemId, ThreadId, TicketId, TurnId};
 use crate::item::{FileChange, Item};
-use crate::learning::report::ReviewReport;
 use crate::outcome::Report;
 use crate::raw;
 use crate::request::{Ask, Decision, Who};
+use crate::review::ReviewReport;
 pub use crate::usage::{RateLimits, RateWindow, Usage};
 use talaria_guard::place::Place;
 

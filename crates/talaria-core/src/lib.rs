@@ -13,7 +13,8 @@
 //! `nearest` and `version` parse values and suggest names), `servers` the MCP servers in it, `runtime` the choice of who
 //! runs turns; `model_choice` validates a model and an effort; `backoff` says how long to wait before a retry. `tool` is a
 //! tool that Talaria brings into a turn, as data; `memory` is what is remembered across conversations, `learning` the review that adds to
-//! it, `skill` what tells a model how a kind of work is done, `hook` what programs of the user read and answer in a turn.
+//! it, `review` what came of one, `skill` what tells a model how a kind of work is done, `hook` what programs of the user read and answer in
+//! a turn.
 
 pub mod access;
 pub mod admission;
@@ -48,6 +49,7 @@ pub mod principal;
 pub mod prompt_cost;
 mod raw;
 pub mod request;
+pub mod review;
 pub mod runtime;
 #[cfg(feature = "schema")]
 mod schema;

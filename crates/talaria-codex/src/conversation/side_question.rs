@@ -138,9 +138,9 @@ impl SideQuestion {
         match report.outcome {
             Outcome::Completed => Ok(SideAnswer { text: report.text, usage: report.usage }),
             _ if stop.is_cancelled() => Err(SideQuestionError::Stopped),
-            Outcome::Interrupted { .. } => {
-                Err(SideQuestionError::Turn("the model asked for something".to_owned()))
-            }
+            Outcome::Interrupted { .. } => Err(SideQuestionError::Turn(
+                "the model asked for an approval, and there is no one to ask".to_owned(),
+            )),
             Outcome::Failed { message, .. } | Outcome::Lost { why: message } => {
                 Err(SideQuestionError::Turn(message))
             }

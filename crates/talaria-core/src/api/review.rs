@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::event::Usage;
-use crate::learning::report::{ReviewReport, ReviewState, turns};
+use crate::review::{ReviewReport, ReviewState, turns};
 
 /// One review of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

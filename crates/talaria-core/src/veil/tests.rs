@@ -19,7 +19,6 @@ use crate::item::{
     AgentState, Attachment, Author, CommandSource, Compaction, FileAction, FileChange, Item, ItemBody,
     MessageQuestion, SearchAction, Status, ToolResult,
 };
-use crate::learning::report::{LearnedChange, ReviewReport};
 use crate::next_step::NextStep;
 use crate::outcome::{FailureCode, Outcome, Report};
 use crate::request::{
@@ -27,6 +26,7 @@ use crate::request::{
     Wish,
 };
 use crate::request::{Question as Asked, QuestionOption, Who};
+use crate::review::{LearnedChange, ReviewReport};
 
 /// What is shown as it is, and why: each line begins with the reason, then the fields.
 const WHOLE: [(&str, &[&str]); 5] = [

@@ -4,8 +4,8 @@
 use talaria_core::config::LearnMemory;
 use talaria_core::learning::progress::ReviewProgress;
 use talaria_core::learning::proposal::{self, LearningProposal, ReviewAnswer};
-use talaria_core::learning::report::{LearnedChange, ReviewReport};
 use talaria_core::memory::MemoryChange;
+use talaria_core::review::{LearnedChange, ReviewReport};
 use talaria_store::{
     MemoryAuthor, MemoryOrigin, MemoryRevisionFilter, ReviewRow, SessionRow, StoreError, TurnRow,
 };

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use talaria_core::api::{MemoryHistoryQuery, MemoryQuery, MemoryWish, SessionStarted};
 use talaria_core::event::Event;
-use talaria_core::learning::report::{ReviewReport, ReviewState};
 use talaria_core::outcome::Outcome;
+use talaria_core::review::{ReviewReport, ReviewState};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 

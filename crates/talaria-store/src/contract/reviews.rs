@@ -2,8 +2,8 @@
 
 use talaria_core::ids::SessionId;
 use talaria_core::learning::progress::ReviewCount;
-use talaria_core::learning::report::ReviewState;
 use talaria_core::memory::{MemoryChange, MemoryScope};
+use talaria_core::review::ReviewState;
 
 use super::scene::{self, EPOCH};
 use crate::{

@@ -1,7 +1,7 @@
 //! Reviews of finished turns: durable jobs, one open per session. `talaria_core::learning` decides when one is due.
 
 use talaria_core::ids::SessionId;
-use talaria_core::learning::report::ReviewState;
+use talaria_core::review::ReviewState;
 
 /// What happens to a review that is on record.
 #[derive(Clone, Debug, PartialEq, Eq)]

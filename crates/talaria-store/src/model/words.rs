@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_core::event::Stage;
-use talaria_core::learning::report::ReviewState;
+use talaria_core::review::ReviewState;
 use talaria_core::tool::ledger::ToolCallState;
 
 use crate::error::StoreError;

@@ -162,7 +162,7 @@ pub(crate) async fn step(
         .bind(batch.at),
     };
     if query.execute(conn).await?.rows_affected() == 0 {
-        return Err(StoreError::Conflict(format!("the review {id} is not where it is thought to be")));
+        return Err(StoreError::Conflict(format!("the review {id} is in another state")));
     }
     Ok(())
 }

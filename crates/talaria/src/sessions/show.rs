@@ -150,9 +150,9 @@ mod tests {
     use talaria_core::api::{Kind, ReviewInfo, SessionInfo};
     use talaria_core::event::Usage;
     use talaria_core::ids::SessionId;
-    use talaria_core::learning::report::ReviewState;
     use talaria_core::outcome::Report;
     use talaria_core::request::Who;
+    use talaria_core::review::ReviewState;
     use talaria_core::transcript::ToolCall;
 
     use super::*;

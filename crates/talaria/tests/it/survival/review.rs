@@ -8,7 +8,7 @@ use std::path::Path;
 use futures_util::future::BoxFuture;
 use talaria_core::api::SessionStarted;
 use talaria_core::event::Event;
-use talaria_core::learning::report::ReviewReport;
+use talaria_core::review::ReviewReport;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_testkit::{Codex, CodexHome};
 
@@ -33,7 +33,7 @@ const POINTS: [&str; 10] = [
     "after:review-done",
 ];
 
-/// A model that runs a command, answers, and proposes to remember what the prompt is about.
+/// A model that calls a tool, answers, and proposes to remember what the prompt is about.
 async fn model() -> ScriptedModel {
     let model = ScriptedModel::start().await.unwrap();
     model.route(|request| {
@@ -41,7 +41,9 @@ async fn model() -> ScriptedModel {
         let fact = texts.iter().rev().find(|text| text.starts_with("fact ")).copied().unwrap_or_default();
         let proposal = serde_json::json!({ "memory": [{ "op": "add", "scope": "notes", "text": fact }] });
         Some(match (request.prompt(), request.is_after_tool()) {
-            (prompt, false) if prompt.starts_with("fact ") => Reply::new().command("true"),
+            (prompt, false) if prompt.starts_with("fact ") => {
+                Reply::new().function("talaria_recall", serde_json::json!({ "query": "cluster" }))
+            }
             (prompt, true) if prompt.starts_with("fact ") => Reply::say("done"),
             _ => Reply::say(proposal.to_string()),
         })

@@ -7,7 +7,7 @@ use talaria_codex::conversation::{SideQuestion, SideQuestionError, Watcher as _}
 use talaria_core::config::LearnMemory;
 use talaria_core::event::{Event, Usage};
 use talaria_core::learning::proposal::ReviewAnswer;
-use talaria_core::learning::report::{ReviewReport, ReviewState};
+use talaria_core::review::{ReviewReport, ReviewState};
 use talaria_guard::redact::redact;
 use talaria_home::faults;
 use talaria_store::{Change, ReviewRow, ReviewStep, SessionRow, StoreError};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Usage;
+use crate::usage::Usage;
 
 /// How far a review is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,8 +120,12 @@ impl ReviewReport {
                 Some(format!("proposes from {turns}: {changes} (waits{why}: talaria memory approve {id})"))
             }
             (None, _) => {
-                let undo = |change: &LearnedChange| change.revision.map(|revision| revision.to_string());
-                let undo = self.changes.iter().filter_map(undo).collect::<Vec<_>>().join(", ");
+                let revision = |change: &LearnedChange| change.revision.map(|revision| revision.to_string());
+                let revisions: Vec<String> = self.changes.iter().filter_map(revision).collect();
+                let undo = match &revisions[..] {
+                    [one] => one.clone(),
+                    several => format!("N, where N is {}", several.join(" or ")),
+                };
                 Some(format!("learned from {turns}: {changes} (undo: talaria memory undo {undo})"))
             }
         }
@@ -161,7 +165,7 @@ mod tests {
         expect![[r#"
             [
                 Some(
-                    "learned from turns 1 to 3: remembered (project): uses just; corrected (project): b (undo: talaria memory undo 7, 8)",
+                    "learned from turns 1 to 3: remembered (project): uses just; corrected (project): b (undo: talaria memory undo N, where N is 7 or 8)",
                 ),
                 Some(
                     "proposes from turn 2: removed (project): old (waits, because learning.memory is propose: talaria memory approve prop-1)",
