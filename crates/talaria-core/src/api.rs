@@ -14,6 +14,7 @@ mod request;
 mod session;
 mod shell;
 mod task;
+mod tools;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
@@ -37,6 +38,7 @@ pub use task::{
     TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,
     WorktreeInfo,
 };
+pub use tools::{OutsideCall, OutsideResult};
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.
 pub const VERSION: u32 = 1;

@@ -23,9 +23,10 @@ use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
     Compact, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt, MemoryDone,
     MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish, NewSession,
-    NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned, RequestInfo,
-    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, OutsideCall, OutsideResult, Problem, ProblemCode,
+    Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    SessionStarted, Shell, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
+    TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -344,6 +345,11 @@ impl Client {
     /// Changes the memory.
     pub async fn change_memory(&self, wish: &MemoryWish) -> Result<MemoryDone, ClientError> {
         self.post(&route::CHANGE_MEMORY, None, wish).await
+    }
+
+    /// Runs one of Talaria's tools outside of a turn.
+    pub async fn call_tool(&self, call: &OutsideCall) -> Result<OutsideResult, ClientError> {
+        self.ask(&route::CALL_TOOL, None, &[], written(call)?, THOROUGH).await
     }
 
     /// Changes of the memory, newest first.

@@ -161,6 +161,7 @@ routes! {
     CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, takes a change back, or decides a proposal."
     MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
     MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists changes of the memory that wait for a person."
+    CALL_TOOL "call_tool" Post "/v1/tools/call" [Unknown] "Runs one of Talaria's tools for a caller outside of a turn."
     AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
     IMPORT "import" Post "/v1/import" [] "Takes over, page by page, what another program's database has, or takes it back."
 }

@@ -105,6 +105,9 @@ impl Stage {
             "start_task" => json!(self.scene.new_task("x")),
             "offers" => json!({ "cwd": "/", "caller": caller }),
             "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
+            "call_tool" => {
+                json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
+            }
             "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
             "import" => {
                 json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })
