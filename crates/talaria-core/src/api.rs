@@ -17,6 +17,7 @@ mod session;
 mod shell;
 mod skills;
 mod task;
+mod tools;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
@@ -46,6 +47,7 @@ pub use task::{
     TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,
     WorktreeInfo,
 };
+pub use tools::{OutsideCall, OutsideResult};
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.
 pub const VERSION: u32 = 1;

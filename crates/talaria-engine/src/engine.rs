@@ -75,6 +75,7 @@ pub(crate) use talaria_home::lock::{Lock, is_locked};
 use tasks::queue::Queue;
 use tools::WebReader;
 use tools::ledger::CallLedger;
+pub use tools::outside::{OutsideTool, outside_tools};
 
 use access::caller;
 use journal::rows;

@@ -23,11 +23,11 @@ use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
     Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
     LookAt, MemoryDone, MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision,
-    MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode,
-    Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    SessionStarted, Shell, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText,
-    SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
-    TaskQuery, TaskSent, TaskStarted,
+    MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, OutsideCall,
+    OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail,
+    SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal,
+    SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped,
+    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_core::principal::Principal;
 
@@ -353,6 +353,11 @@ impl Client {
     /// Changes the memory.
     pub async fn change_memory(&self, wish: &MemoryWish) -> Result<MemoryDone, ClientError> {
         self.post(&route::CHANGE_MEMORY, None, wish).await
+    }
+
+    /// Runs one of Talaria's tools outside of a turn.
+    pub async fn call_tool(&self, call: &OutsideCall) -> Result<OutsideResult, ClientError> {
+        self.ask(&route::CALL_TOOL, None, &[], to_body(call)?, THOROUGH).await
     }
 
     /// Changes of the memory, newest first.

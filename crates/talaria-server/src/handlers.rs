@@ -9,8 +9,9 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryQuery,
-    MemoryWish, NewSession, NewTask, NewTurn, Notify, Problem, ProblemCode, Prune, Say, SessionQuery, Shell,
-    SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery,
+    MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune, Say,
+    SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground,
+    TaskQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -23,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 41] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 42] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -63,6 +64,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::CHANGE_SKILLS, post(change_skills)),
         (route::SKILL, get(skill)),
         (route::SKILL_PROPOSALS, get(skill_proposals)),
+        (route::CALL_TOOL, post(call_tool)),
         (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
@@ -213,6 +215,10 @@ async fn memory(Of(engine): Of, Asked(query): Asked<MemoryQuery>) -> Response {
 
 async fn change_memory(Of(engine): Of, Given(wish): Given<MemoryWish>) -> Response {
     answer_from_task(async move { engine.change_memory(wish).await }).await
+}
+
+async fn call_tool(Of(engine): Of, Given(call): Given<OutsideCall>) -> Response {
+    answer_from_task(async move { engine.call_tool(call).await }).await
 }
 
 async fn memory_history(Of(engine): Of, Asked(mut query): Asked<MemoryHistoryQuery>) -> Response {

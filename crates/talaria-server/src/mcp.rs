@@ -1,4 +1,4 @@
-//! The MCP server: the tool `codex_bridge` and the transcripts of tasks, for any MCP client, over standard input and output.
+//! The MCP server: the tool `codex_bridge`, Talaria's own tools and the transcripts of tasks, for any MCP client, over standard input and output.
 //!
 //! A thin client of the engine: what is asked is read by `talaria_core::bridge`, what may be done is decided by the engine,
 //! on behalf of a model. Nothing is kept here but which requests a waiting caller has seen. Called by `talaria mcp`.
@@ -8,13 +8,15 @@
 //! | `lines` | one JSON-RPC message a line, within a limit |
 //! | `door` | the way to the engine, and who comes through it |
 //! | `service` | what a client may ask |
-//! | `calls` | one call of the tool |
+//! | `calls` | one call of `codex_bridge` |
+//! | `own_tools` | memory, recall and web, passed on to the engine |
 //! | `waiting` | until a task has ended or needs a person |
 //! | `transcript` | a conversation in a bounded size |
 
 mod calls;
 mod door;
 mod lines;
+mod own_tools;
 mod service;
 mod transcript;
 mod waiting;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_core::ids::{SessionId, TicketId};
+use talaria_core::ids::{SessionId, ThreadId, TicketId};
 
 use crate::error::StoreError;
 use crate::model::audit::{AuditRow, NewAudit};
@@ -121,6 +121,11 @@ impl Store {
     /// Returns one session.
     pub async fn session(&self, id: &SessionId) -> Result<Option<SessionRow>, StoreError> {
         dispatch!(self.session(id))
+    }
+
+    /// Returns the session that has this thread; of several the one that changed last.
+    pub async fn session_of_thread(&self, thread: &ThreadId) -> Result<Option<SessionRow>, StoreError> {
+        dispatch!(self.session_of_thread(thread))
     }
 
     /// Finds a session by its id, its alias, or a beginning or an end of one that only one session has.

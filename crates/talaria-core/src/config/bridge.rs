@@ -15,8 +15,8 @@ use crate::nearest::nearest;
 /// The kinds of request, as they are written everywhere.
 pub const REQUEST_KINDS: [&str; 5] = ["command", "patch", "permissions", "input", "elicitation"];
 
-const CALLER_KEYS: [&str; 7] =
-    ["all", "roots", "codex_homes", "answers", "notify_targets", "network", "writable_roots"];
+const CALLER_KEYS: [&str; 8] =
+    ["all", "roots", "codex_homes", "answers", "notify_targets", "network", "writable_roots", "memory"];
 
 /// The section `[bridge]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub struct Rights {
     pub network: bool,
     /// Directories below which it may make further ones writable for a task; as written.
     pub writable_roots: Vec<String>,
+    /// May it change the memory without working for a conversation?
+    pub memory: bool,
 }
 
 impl BridgeConfig {
@@ -59,6 +61,7 @@ impl BridgeConfig {
             rights.answers.extend(own.answers.iter().cloned());
             rights.notify_targets.extend(own.notify_targets.iter().cloned());
             rights.network |= own.network;
+            rights.memory |= own.memory;
             rights.writable_roots.extend(own.writable_roots.iter().cloned());
         }
         rights
@@ -83,6 +86,14 @@ pub(super) fn writable_roots(item: &Item, config: &mut Config) -> Vec<Wrong> {
 
 pub(super) fn network(item: &Item, config: &mut Config) -> Vec<Wrong> {
     flag(item, &mut config.bridge.everybody.network, "true lets models give their tasks the network")
+}
+
+pub(super) fn memory(item: &Item, config: &mut Config) -> Vec<Wrong> {
+    flag(
+        item,
+        &mut config.bridge.everybody.memory,
+        "true lets models outside of conversations change the memory",
+    )
 }
 
 pub(super) fn answers(item: &Item, config: &mut Config) -> Vec<Wrong> {
@@ -115,6 +126,7 @@ fn right(key: &str, value: &Item, rights: &mut Rights) -> Vec<Wrong> {
     match key {
         "all" => flag(value, &mut rights.all, "true lets it see the tasks of others"),
         "network" => flag(value, &mut rights.network, "true lets it give its tasks the network"),
+        "memory" => flag(value, &mut rights.memory, "true lets it change the memory"),
         "writable_roots" => texts(value, &mut rights.writable_roots),
         "roots" => texts(value, &mut rights.roots),
         "codex_homes" => texts(value, &mut rights.codex_homes),

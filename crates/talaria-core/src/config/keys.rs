@@ -136,6 +136,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("bridge.notify_targets", Meaning::ReadList(bridge::notify_targets)),
     ("bridge.network", Meaning::ReadList(bridge::network)),
     ("bridge.writable_roots", Meaning::ReadList(bridge::writable_roots)),
+    ("bridge.memory", Meaning::ReadList(bridge::memory)),
     ("bridge.callers", Meaning::ReadList(bridge::callers)),
     (
         "access.environments",

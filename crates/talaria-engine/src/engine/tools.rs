@@ -8,6 +8,7 @@
 pub(crate) mod delegate;
 pub(crate) mod ledger;
 mod memory;
+pub(crate) mod outside;
 mod recall;
 mod skill;
 mod web;

@@ -88,6 +88,11 @@ impl Launcher {
         self
     }
 
+    /// The home of the engine.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
     /// Did a person stop the last engine of this home?
     pub(crate) fn is_at_rest(&self) -> bool {
         is_at_rest(&self.home)

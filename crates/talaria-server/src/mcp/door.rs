@@ -9,6 +9,7 @@ use std::pin::Pin;
 
 use talaria_core::api::LocalCaller;
 use talaria_core::principal::Principal;
+use talaria_engine::engine::{OutsideTool, outside_tools};
 
 use crate::client::launch::Launcher;
 use crate::client::{Client, ClientError};
@@ -48,6 +49,11 @@ impl Door {
         let name = self.name.as_deref().or(client_name).unwrap_or_default();
         let client = self.launcher.ensure().await?;
         Ok(client.on_behalf_of(Principal::model(name)))
+    }
+
+    /// Talaria's own tools, by the configuration as it is now.
+    pub(super) fn tools(&self) -> Vec<OutsideTool> {
+        outside_tools(self.launcher.home())
     }
 
     /// Is there a Codex that can be used now?

@@ -1,4 +1,4 @@
-//! What a client may ask: the tool, if there is a Codex for it, and the transcripts of its tasks.
+//! What a client may ask: `codex_bridge`, if there is a Codex for it, Talaria's own tools, and the transcripts of its tasks.
 
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::calls::Caller;
 use super::door::Door;
+use super::own_tools;
 use super::transcript;
 use super::waiting::{Progress, Told};
 use crate::client::{Client, ClientError};
@@ -80,13 +81,12 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        // Without a Codex there is nothing that the tool could do.
-        let tools = if self.door.has_codex().await {
-            vec![Tool::new(TOOL, DESCRIPTION, Arc::new(input_schema()))]
-        } else {
-            Vec::new()
+        // Without a Codex there is nothing that `codex_bridge` could do.
+        let bridge = match self.door.has_codex().await {
+            true => Some(Tool::new(TOOL, DESCRIPTION, Arc::new(input_schema()))),
+            false => None,
         };
-        Ok(ListToolsResult::with_all_items(tools))
+        Ok(ListToolsResult::with_all_items(bridge.into_iter().chain(own_tools::listed(&self.door)).collect()))
     }
 
     async fn call_tool(
@@ -94,9 +94,15 @@ impl ServerHandler for Bridge {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if own_tools::is_one(&request.name) {
+            return Ok(own_tools::call(self.engine(&context).await, request, &context).await.into());
+        }
         if request.name != TOOL {
             let name = plain::reveal_line(&request.name).chars().take(80).collect::<String>();
-            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}, only {TOOL}"), None));
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool {name:?}; tools/list names them"),
+                None,
+            ));
         }
         let reply = self.call(request, &context).await;
         let content = vec![ContentBlock::text(reply.text())];

@@ -13,11 +13,11 @@ use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
     ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
     MemoryDone, MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish,
-    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, Problem, ProblemCode, Prune, Pruned,
-    RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell,
-    ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText,
-    SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine,
-    TaskQuery, TaskSent, TaskStarted,
+    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, OutsideCall, OutsideResult, Problem,
+    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    SessionStarted, Shell, ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
+    SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
+    TaskLine, TaskQuery, TaskSent, TaskStarted,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -115,6 +115,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "notify" => schemas.takes::<Notify, Vec<NoticeInfo>>(),
         "context" => schemas.gives::<ContextReport>(),
         "memory" => Shape { query: fields_of::<MemoryQuery>(schemas), ..schemas.gives::<MemoryList>() },
+        "call_tool" => schemas.takes::<OutsideCall, OutsideResult>(),
         "change_memory" => schemas.takes::<MemoryWish, MemoryDone>(),
         "memory_history" => Shape {
             query: fields_of::<MemoryHistoryQuery>(schemas),

@@ -122,3 +122,18 @@ pub async fn an_id_or_alias_is_given_once(store: Store) {
     assert_eq!(store.counts().await.unwrap().sessions, 1);
     assert_eq!(store.lease(&SessionId::new("two")).await.unwrap(), None);
 }
+
+/// A thread leads to the session that has it, and to no other.
+pub async fn a_session_is_found_by_its_thread(store: Store) {
+    let (one, two) = (scene::session(&store, "one").await, scene::session(&store, "two").await);
+    let bind = |thread: &str| SessionPatch { thread: Some(ThreadId::new(thread)), ..SessionPatch::default() };
+    store.append(scene::change(&one, 5, Change::Session(bind("a")))).await.unwrap();
+    store.append(scene::change(&two, 6, Change::Session(bind("b")))).await.unwrap();
+    let found = async |thread: &str| {
+        store.session_of_thread(&ThreadId::new(thread)).await.unwrap().map(|row| row.id.to_string())
+    };
+    assert_eq!((found("a").await.as_deref(), found("b").await.as_deref()), (Some("one"), Some("two")));
+    assert_eq!(found("c").await, None);
+    store.append(scene::change(&one, 7, Change::Session(bind("b")))).await.unwrap();
+    assert_eq!(found("b").await.as_deref(), Some("one"), "it changed last");
+}

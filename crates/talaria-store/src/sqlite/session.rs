@@ -73,6 +73,18 @@ impl SqliteStore {
         rows::one(found.as_ref())
     }
 
+    pub(crate) async fn session_of_thread(
+        &self,
+        thread: &ThreadId,
+    ) -> Result<Option<SessionRow>, StoreError> {
+        let found =
+            sqlx::query("select * from session where thread = $1 order by updated_at desc, id desc limit 1")
+                .bind(thread.as_str())
+                .fetch_optional(self.readers())
+                .await?;
+        rows::one(found.as_ref())
+    }
+
     pub(crate) async fn find_session(&self, typed: &str) -> Result<SessionLookup, StoreError> {
         let typed = typed.trim().to_ascii_lowercase();
         if typed.is_empty() || !typed.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {

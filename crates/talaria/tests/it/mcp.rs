@@ -3,6 +3,7 @@
 mod bare;
 mod codex;
 mod inspector;
+mod own_tools;
 mod python;
 mod wire;
 

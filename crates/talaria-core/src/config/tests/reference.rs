@@ -88,6 +88,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Directories below which a model may make more of the disk writable for a task without asking you",
     ),
     (
+        "bridge.memory",
+        "`false`",
+        "Whether agents that use `talaria mcp` outside of a conversation of Talaria may change the memory; they always read it",
+    ),
+    (
         "bridge.callers",
         "none",
         "`[bridge.callers.NAME]`: the same keys, and `all`, for one client by its name",

@@ -13,8 +13,9 @@ use talaria_codex::conversation::Command;
 use talaria_core::config::Config;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
+use talaria_core::memory::MemoryScope;
 use talaria_core::memory::draft::MemoryOperation;
-use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolSpec};
+use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolRights, ToolSpec};
 use talaria_guard::redact::redact;
 use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
 
@@ -94,7 +95,13 @@ impl Inner {
                 self.report_memory(session, &format!("a change of the memory was refused: {why}"));
                 return Err(format!("nothing was changed: {why}; op read works"));
             }
-            text = self.save_memory(session, call, config, operations).await?;
+            let origin = MemoryOrigin {
+                author: MemoryAuthor::Model,
+                session: Some(session.clone()),
+                turn: Some(call.turn.to_string()),
+                call: Some(call.item.to_string()),
+            };
+            text = self.save_memory(Some(session), origin, config, operations).await?;
         }
         let (entries, notes) =
             self.read_memory(&scopes_of(&project)).await.map_err(|error| unread(&error))?;
@@ -102,44 +109,75 @@ impl Inner {
         Ok(page::answer(text, &entries, &looks, config))
     }
 
+    /// The same for an agent that works for no conversation: no project, and changes only with this right.
+    pub(super) async fn use_memory_outside(
+        &self,
+        arguments: &Value,
+        config: &Config,
+        rights: ToolRights,
+    ) -> Result<String, String> {
+        let MemoryArguments { operations, looks } = MemoryArguments::parse(arguments, "")?;
+        let is_project = |scope: &MemoryScope| matches!(scope, MemoryScope::Project(_));
+        let scope = |operation: &MemoryOperation| match operation {
+            MemoryOperation::Add { scope, .. }
+            | MemoryOperation::Replace { scope, .. }
+            | MemoryOperation::Remove { scope, .. } => is_project(scope),
+        };
+        if operations.iter().any(scope) || looks.iter().filter_map(|look| look.scope.as_ref()).any(is_project)
+        {
+            return Err(
+                "the scope project needs a conversation of Talaria; user and notes work here".to_owned()
+            );
+        }
+        let mut text = String::new();
+        if !operations.is_empty() {
+            if !rights.permit(ToolEffect::Changes) {
+                return Err("nothing was changed: outside of a conversation of Talaria the memory is only read; op read \
+                            works. The user can permit changes with bridge.memory = true"
+                    .to_owned());
+            }
+            let origin = MemoryOrigin { author: MemoryAuthor::Model, session: None, turn: None, call: None };
+            text = self.save_memory(None, origin, config, operations).await?;
+        }
+        let scopes = [MemoryScope::User, MemoryScope::Notes];
+        let (entries, _) = self.read_memory(&scopes).await.map_err(|error| unread(&error))?;
+        Ok(page::answer(text, &entries, &looks, config))
+    }
+
     /// Does the changes of a call; returns what the model reads of them.
     async fn save_memory(
         &self,
-        session: &SessionId,
-        call: &ToolInvocation,
+        session: Option<&SessionId>,
+        origin: MemoryOrigin,
         config: &Config,
         operations: Vec<MemoryOperation>,
     ) -> Result<String, String> {
-        let origin = MemoryOrigin {
-            author: MemoryAuthor::Model,
-            session: Some(session.clone()),
-            turn: Some(call.turn.to_string()),
-            call: Some(call.item.to_string()),
+        let report = |note: &str| {
+            if let Some(session) = session {
+                self.report_memory(session, note);
+            }
         };
         let waits = approval_reason(config);
         match self.change_memory(operations.clone(), origin, waits).await {
             Ok(outcome) => {
-                outcome.notes.iter().for_each(|note| self.report_memory(session, note));
+                outcome.notes.iter().for_each(|note| report(note));
                 if let Some((id, reason)) = &outcome.proposal {
-                    self.report_memory(
-                        session,
-                        &format!(
-                            "a change of the memory waits for you ({reason}): talaria memory approve {id}"
-                        ),
-                    );
+                    report(&format!(
+                        "a change of the memory waits for you ({reason}): talaria memory approve {id}"
+                    ));
                 }
                 Ok(page::changed(&operations, &outcome))
             }
             Err(MemoryRefused::Operations(reasons)) => {
                 let text = page::refused(&operations, &reasons);
                 let why = reasons.iter().flatten().next().map_or("", String::as_str);
-                self.report_memory(session, &format!("the model's change of the memory was refused: {why}"));
+                report(&format!("the model's change of the memory was refused: {why}"));
                 Err(text)
             }
             Err(MemoryRefused::Conflict(why)) => Err(format!("nothing was changed: {why}")),
             Err(MemoryRefused::Store(error)) => {
                 let why = format!("nothing was changed: the memory cannot be written now: {error}");
-                self.report_memory(session, &why);
+                report(&why);
                 Err(why)
             }
         }

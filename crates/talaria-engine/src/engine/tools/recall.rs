@@ -81,18 +81,33 @@ impl Inner {
         arguments: &Value,
         scope: Option<RecallScope>,
     ) -> Result<String, String> {
-        let arguments = RecallArguments::parse(arguments)?;
         let rights = self.recall_rights(session, scope).await?;
+        self.recall_within(session, &rights, arguments).await
+    }
+
+    /// The same for a program of the person that works for no conversation: it has none of its own, and sees all.
+    pub(super) async fn recall_outside(&self, arguments: &Value) -> Result<String, String> {
+        let rights = RecallRights { scope: RecallScope::All, project: String::new() };
+        self.recall_within(&SessionId::new(""), &rights, arguments).await
+    }
+
+    async fn recall_within(
+        &self,
+        session: &SessionId,
+        rights: &RecallRights,
+        arguments: &Value,
+    ) -> Result<String, String> {
+        let arguments = RecallArguments::parse(arguments)?;
         match &arguments.wish {
             RecallWish::Search { query, kind, session: within } => {
                 let within = match within {
-                    Some(id) => Some(self.seen(session, &rights, id).await?.id),
+                    Some(id) => Some(self.seen(session, rights, id).await?.id),
                     None => None,
                 };
-                self.search_for(session, &rights, query, *kind, within, arguments.page).await
+                self.search_for(session, rights, query, *kind, within, arguments.page).await
             }
             RecallWish::Read { session: id, around } => {
-                let row = self.seen(session, &rights, id).await?;
+                let row = self.seen(session, rights, id).await?;
                 let messages = self.passage(&row.id, *around).await.map_err(|error| unread(&error))?;
                 ReadPassage { session: &row, messages: &messages, is_full: messages.len() >= READ as usize }
                     .page(arguments.page)

@@ -106,6 +106,9 @@ impl Stage {
             "offers" => json!({ "cwd": "/", "caller": caller }),
             "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
             "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
+            "call_tool" => {
+                json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
+            }
             "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
             "import" => {
                 json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })

@@ -21,5 +21,7 @@ create table delegation (
     delivered_at integer,
     unique (thread, turn, call_id, goal)
 ) strict, without rowid;
+-- Who works for a thread is asked by its id.
+create index session_by_thread on session (thread) where thread is not null;
 create index delegation_of_parent on delegation (parent, created_at);
 create index delegation_unannounced on delegation (child) where announced_at is null;

@@ -19,14 +19,14 @@ both_versions!(
 );
 
 /// The SDK, which asks one thing at a time.
-struct Sdk {
+pub(super) struct Sdk {
     child: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
 
 impl Sdk {
-    fn start(scene: &Scene, mode: &str, name: &str) -> Self {
+    pub(super) fn start(scene: &Scene, mode: &str, name: &str) -> Self {
         Self::with(scene, mode, name, &["mcp"])
     }
 
@@ -56,7 +56,7 @@ impl Sdk {
         serde_json::from_str(&line).unwrap()
     }
 
-    async fn ask(&mut self, request: Value) -> Value {
+    pub(super) async fn ask(&mut self, request: Value) -> Value {
         self.send(request).await;
         self.receive().await
     }
@@ -77,7 +77,7 @@ impl Sdk {
         (said.clone(), serde_json::from_value(result["progress"].clone()).unwrap())
     }
 
-    async fn end(mut self) {
+    pub(super) async fn end(mut self) {
         drop(self.input);
         assert!(self.child.wait().await.unwrap().success());
     }
@@ -107,8 +107,15 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
         (&"2026-07-28".into(), &"talaria".into())
     );
     let tools = sdk.ask(json!({ "do": "tools" })).await;
-    assert_eq!(tools["tools"][0]["name"], "codex_bridge");
-    assert_eq!(tools["tools"].as_array().unwrap().len(), 1);
+    let tool = |tool: &Value| (tool["name"].clone(), tool["annotations"]["readOnlyHint"].clone());
+    let listed: Vec<_> = tools["tools"].as_array().unwrap().iter().map(tool).collect();
+    let expected = [
+        ("codex_bridge", Value::Null),
+        ("talaria_recall", true.into()),
+        ("talaria_memory", false.into()),
+        ("talaria_web", true.into()),
+    ];
+    assert_eq!(listed, expected.map(|(name, hint)| (Value::from(name), hint)));
 
     let target = super::teller(&scene);
     let start = json!({
@@ -307,7 +314,7 @@ async fn what_a_model_may_not_ask_for_is_refused_with_the_reason() {
     assert_eq!(ended["task"]["status"], "failed", "{ended}");
     assert_eq!(scene.model.requests().len(), 0);
     let unknown = sdk.ask(json!({ "do": "call", "tool": "other", "arguments": {} })).await;
-    assert!(unknown["error"].as_str().unwrap().contains("codex_bridge"), "{unknown}");
+    assert!(unknown["error"].as_str().unwrap().contains("tools/list names them"), "{unknown}");
     sdk.end().await;
     scene.close().await;
 }
