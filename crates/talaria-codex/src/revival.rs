@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_core::event::Started;
+use talaria_core::ids::ThreadId;
 use talaria_core::next_step::NextStep;
 use talaria_core::version::Version;
 
@@ -189,12 +190,17 @@ async fn take_up(
         }
     };
     let thread = host.start_thread(asked).await?;
+    let bytes = seed(host, &thread.started.thread, digest).await.map_err(ThreadError::from)?;
+    Ok((thread, Revival::Seeded { why, bytes }))
+}
+
+/// Sends a new thread a digest of what was said before, and returns how many bytes of it.
+pub async fn seed(host: &Host, thread: &ThreadId, digest: &str) -> Result<usize, CallError> {
     let digest = truncate(digest.trim());
     if !digest.is_empty() {
-        let seeded = host.seed_thread(&thread.started.thread, &framed(&digest)).await;
-        seeded.map_err(ThreadError::from)?;
+        host.seed_thread(thread, &framed(&digest)).await?;
     }
-    Ok((thread, Revival::Seeded { why, bytes: digest.len() }))
+    Ok(digest.len())
 }
 
 /// The end of a digest that is too long, with a word about what was left out.
@@ -215,7 +221,6 @@ fn framed(digest: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use talaria_core::ids::ThreadId;
     use talaria_core::policy::{ApprovalPolicy, Sandbox};
 
     use super::*;

@@ -357,7 +357,7 @@ impl Client {
 
     /// Runs one of Talaria's tools outside of a turn.
     pub async fn call_tool(&self, call: &OutsideCall) -> Result<OutsideResult, ClientError> {
-        self.ask(&route::CALL_TOOL, None, &[], to_body(call)?, THOROUGH).await
+        self.ask(&route::CALL_TOOL, None, &[], encode_body(call)?, THOROUGH).await
     }
 
     /// Changes of the memory, newest first.

@@ -74,7 +74,24 @@ mod tests {
             vec![part("persona", Some(41)), part("memory", Some(800)), part("talaria_memory", Some(1201))];
         let whole = account("s".to_owned(), parts, Some(9000), Some(200_000));
         let unknown = account("s".to_owned(), vec![part("tools", None)], None, None);
-        expect![[r#""#]].assert_eq(&format!(
+        expect![[r#"
+            PART                       BYTES  TOKENS
+            persona                    41     ~11
+            memory                     800    ~200
+            talaria_memory             1201   ~301
+            Talaria, together                 ~512
+            Codex's own                       ~8488
+            last request, as reported         9000
+            Codex's own: its instructions and tools, project files and the conversation. ~ is estimated at 4 bytes a token.
+            4% of the window of 200000 tokens
+
+            PART                       BYTES    TOKENS
+            tools                      unknown  unknown
+            Talaria, together                   unknown
+            Codex's own                         unknown
+            last request, as reported           unknown
+            Codex's own: its instructions and tools, project files and the conversation. ~ is estimated at 4 bytes a token.
+        "#]].assert_eq(&format!(
             "{}\n{}",
             page(&whole, look).text(),
             page(&unknown, look).text()

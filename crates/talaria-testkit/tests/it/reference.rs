@@ -59,9 +59,10 @@ fn the_page_of_the_api_lists_every_route() {
 }
 
 /// Variables that only builds for tests read, or that are examples in tests.
-const FOR_TESTS: [&str; 7] = [
+const FOR_TESTS: [&str; 8] = [
     "TALARIA_CLOCK",
     "TALARIA_FAULTS",
+    "TALARIA_FULL_DISK",
     "TALARIA_MAX_PAGES",
     "TALARIA_PANIC",
     "TALARIA_PANIC_WORDS",

@@ -16,9 +16,9 @@ Examples:
 
 const HERMES_EXAMPLES: &str = "\
 Hermes is not changed, and nothing of yours is overwritten. Imported are the settings that
-Talaria knows, memories and skills (unchanged), and
-conversations, which can be read and searched, but not continued. Secrets in its settings
-are named, not copied. Running it again imports only what is new.
+Talaria knows, memories, which new conversations start with, skills (unchanged), and
+conversations, which can be read, searched and continued. Secrets in its settings are
+named, not copied. Running it again imports only what is new.
 
 Examples:
   talaria import hermes --dry-run

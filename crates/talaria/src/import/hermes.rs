@@ -3,7 +3,11 @@
 
 use std::path::Path;
 
-use talaria_core::api::{Import as Asked, ImportFrom, ImportHow, ImportedSessions, Problem, ProblemCode};
+use talaria_core::api::{
+    Import as Asked, ImportFrom, ImportHow, ImportedSessions, MemoryItem, MemoryQuery, MemoryWish, Problem,
+    ProblemCode,
+};
+use talaria_home::user_file::UserFile;
 use talaria_import::hermes::{
     HermesError, HermesHome, HermesImport, HermesSessions, HermesSource, HermesUndo, UndoMode, plan_import,
 };
@@ -154,6 +158,7 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
         true => (UndoMode::Preview, ImportHow::PreviewUndo),
         false => (UndoMode::Apply, ImportHow::Undo),
     };
+    let memories = memory_files(settings);
     let files = undo.apply(back).map_err(|error| trouble(&error).renamed("cannot undo the import"))?;
     let mut report = UndoReport {
         home: undo.source().to_owned(),
@@ -170,10 +175,74 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
             return Err(Trouble::new(exit::FAILED, what).because(not_read.cause));
         }
         report.sessions = came.sessions;
+        let removed: Vec<_> =
+            memories.into_iter().filter(|memory| report.files.files.contains(&memory.name)).collect();
+        report.memories = forget(&client, &removed, back).await?;
+        if back == UndoMode::Apply && report.memories > 0 {
+            remove_empty(settings, &removed);
+        }
     }
     if !options.dry_run {
         undo.finish().map_err(|error| trouble(&error))?;
     }
     print(&if options.json { json_lines(&[&report]) } else { report.text() })?;
     Ok(0)
+}
+
+/// A memory file that an import may have brought.
+struct MemoryFile {
+    /// Its name, relative to Talaria's home.
+    name: String,
+    scope: &'static str,
+    entries: Vec<String>,
+}
+
+/// The memory files as they are. One that cannot be read has no entries: nothing is removed because of it.
+fn memory_files(settings: &Settings) -> Vec<MemoryFile> {
+    let read = |(file, scope): (&str, &'static str)| {
+        let text = std::fs::read_to_string(settings.home.memories_dir().join(file)).unwrap_or_default();
+        MemoryFile {
+            name: format!("memories/{file}"),
+            scope,
+            entries: talaria_core::memory::file::parse(&text),
+        }
+    };
+    [("USER.md", "user"), ("MEMORY.md", "notes")].map(read).into()
+}
+
+/// Removes the memory entries that were read from these files and have not changed since; their texts stay in the history.
+/// Returns how many.
+async fn forget(client: &Client, files: &[MemoryFile], back: UndoMode) -> Result<usize, Trouble> {
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let refused = |error: ClientError| refused("cannot remove the imported memory entries", &error);
+    // A file that was just removed is not read again.
+    let list = client.memory(&MemoryQuery::default()).await.map_err(refused)?;
+    let is_from_them = |item: &&MemoryItem| {
+        let of_file = |file: &&MemoryFile| file.scope == item.scope && file.entries.contains(&item.text);
+        item.author == "file" && files.iter().find(of_file).is_some()
+    };
+    let imported: Vec<&MemoryItem> = list.entries.iter().filter(is_from_them).collect();
+    if back == UndoMode::Apply {
+        for item in &imported {
+            let wish = MemoryWish::Remove { entry: item.id.clone() };
+            client.change_memory(&wish).await.map_err(refused)?;
+        }
+    }
+    Ok(imported.len())
+}
+
+/// Removes files that the engine wrote again while it had entries of them, and that are empty now.
+fn remove_empty(settings: &Settings, files: &[MemoryFile]) {
+    for file in files {
+        if let Ok(locked) = UserFile::lock(&settings.home.root().join(&file.name))
+            && locked.text() == Some("")
+        {
+            // An empty file is harmless.
+            let _ = locked.remove();
+        }
+    }
+    // A directory that holds anything stays.
+    let _ = std::fs::remove_dir(settings.home.memories_dir());
 }

@@ -271,6 +271,9 @@ impl Report {
 
     fn next(&self, page: &mut Page) {
         page.head("next");
+        if !self.memories.copied.is_empty() {
+            page.item("memories are used in new conversations");
+        }
         if !self.skills.copied.is_empty() {
             page.item("see the skills: talaria skills list");
         }
@@ -279,6 +282,7 @@ impl Report {
         }
         if self.sessions.is_some() {
             page.item("read the conversations: talaria sessions list, talaria sessions search WORDS");
+            page.item("continue one: talaria --resume ID");
         }
         if self.brought_anything() {
             page.item("undo this import: talaria import hermes --undo");

@@ -15,6 +15,8 @@ pub(super) struct UndoReport {
     #[serde(flatten)]
     pub(super) files: UndoneFiles,
     pub(super) sessions: ImportedSessions,
+    /// Memory entries that were read from removed files.
+    pub(super) memories: usize,
 }
 
 impl UndoReport {
@@ -35,6 +37,9 @@ impl UndoReport {
                 page.item(&count(number, word));
             }
         }
+        if self.memories > 0 {
+            page.item(&format!("{} (`talaria memory undo` restores one)", entries(self.memories)));
+        }
         if self.sessions.shortened > 0 {
             let those = count(self.sessions.shortened, "conversation");
             page.item(&format!("the new messages of {those}"));
@@ -50,4 +55,8 @@ impl UndoReport {
         }
         page.0
     }
+}
+
+fn entries(count: usize) -> String {
+    if count == 1 { "1 memory entry".to_owned() } else { format!("{count} memory entries") }
 }

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 53] = [
+    let texts: [(&[&str], ExpectFile); 54] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -38,6 +38,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["skills", "--help"], expect_file!["help/skills.txt"]),
         (&["skills", "list", "--help"], expect_file!["help/skills-list.txt"]),
         (&["skills", "accept", "--help"], expect_file!["help/skills-accept.txt"]),
+        (&["context", "--help"], expect_file!["help/context.txt"]),
         (&["migrate", "--help"], expect_file!["help/migrate.txt"]),
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),

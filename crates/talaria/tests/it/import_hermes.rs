@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
+use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 use talaria_testkit::fault_points::{FaultPoints, VARIABLE};
 
@@ -96,6 +97,7 @@ async fn everything_comes_is_read_and_goes_again() {
         "${DB_PASSWORD}",
         "memories",
         "see the skills: talaria skills list",
+        "memories are used in new conversations",
         "4 new; 16 new messages",
         "OPENAI_API_KEY",
         "auth.json: openai-codex",
@@ -167,21 +169,82 @@ async fn only_settings_that_were_reverted_are_counted() {
 }
 
 both_versions!(
+    an_imported_conversation_is_continued_with_what_was_said;
     newest:
-    such_a_conversation_cannot_be_gone_on_with_and_that_is_said,
+    one_without_a_directory_is_not_continued_and_that_is_said,
+    imported_memories_are_used_and_undone,
 );
 
-async fn such_a_conversation_cannot_be_gone_on_with_and_that_is_said(codex: Codex) {
+async fn an_imported_conversation_is_continued_with_what_was_said(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let theirs = hermes(&scene).await;
+    let moved =
+        format!("update sessions set cwd = '{}' where title = 'Files of the site'", scene.work().display());
+    change(&theirs.join("state.db"), &moved).await;
+    fs::remove_file(theirs.join("config.yaml")).unwrap();
+    scene.run(&["import", "hermes"]).await.exits(0);
+    let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    let site = listed.iter().find(|info| info["title"] == "Files of the site").unwrap();
+    let id = site["id"].as_str().unwrap();
+    scene.model.push(Reply::say("There are two."));
+    let ended = scene.run(&["exec", "--resume", id, "how many files were there"]).await.exits(0);
+    let notice = "this conversation came from hermes; it continues on a new thread";
+    let ended = ended.prints(&["There are two."]);
+    assert!(format!("{}{}", ended.stdout, ended.stderr).contains(notice), "{ended}");
+    let asked = scene.model.requests().pop().unwrap().body["input"].to_string();
+    assert!(asked.contains("earlier_conversation") && asked.contains("Two: README.md and src."), "{asked}");
+    assert_eq!(asked.matches("how many files were there").count(), 1, "{asked}");
+    scene.model.push(Reply::say("Yes."));
+    let ended = scene.run(&["exec", "--resume", id, "really"]).await.exits(0);
+    assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("came from hermes"), "once: {ended}");
+    let asked = scene.model.requests().pop().unwrap().body["input"].to_string();
+    assert!(asked.contains("There are two.") && asked.contains("Two: README.md"), "{asked}");
+    let again = scene.run(&["import", "hermes", "--json"]).await.exits(0).json();
+    assert_eq!((&again[0]["sessions"]["known"], &again[0]["sessions"]["new"]), (&4.into(), &0.into()));
+    let undone = scene.run(&["import", "hermes", "--undo"]).await.exits(0);
+    undone.prints(&["3 conversations", "kept, because it was used since"]);
+    scene.close().await;
+}
+
+async fn one_without_a_directory_is_not_continued_and_that_is_said(codex: Codex) {
     let scene = Scene::real(&codex).await;
     hermes(&scene).await;
     scene.run(&["import", "hermes"]).await.exits(0);
     let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
-    let id = listed[0]["id"].as_str().unwrap();
-    let ended = scene.run(&["exec", "--resume", id, "go on"]).await;
-    assert_ne!(ended.code, Some(0), "{ended}");
-    ended.complains(&["came from hermes and can only be read", "talaria sessions export"]);
-    let shown = scene.run(&["sessions", "show", id, "--json"]).await.exits(0).json();
-    assert_eq!(shown[0]["turns"].as_array().unwrap().len(), 3, "no turn was added");
+    for info in &listed {
+        let id = info["id"].as_str().unwrap();
+        let before = scene.run(&["sessions", "show", id, "--json"]).await.exits(0).json();
+        let ended = scene.run(&["exec", "--resume", id, "continue"]).await;
+        assert_ne!(ended.code, Some(0), "{ended}");
+        ended.complains(&[
+            "came from hermes and cannot be continued: its directory",
+            "talaria sessions export",
+        ]);
+        let shown = scene.run(&["sessions", "show", id, "--json"]).await.exits(0).json();
+        assert_eq!(shown[0]["turns"], before[0]["turns"], "no turn was added");
+    }
+    assert!(scene.model.requests().is_empty());
+    scene.close().await;
+}
+
+async fn imported_memories_are_used_and_undone(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let theirs = hermes(&scene).await;
+    fs::remove_file(theirs.join("config.yaml")).unwrap();
+    scene.run(&["import", "hermes"]).await.exits(0);
+    scene.run(&["memory", "add", "--scope", "notes", "mine"]).await.exits(0);
+    // A change of one's own makes the file another one, which stays; undone, it is the imported one again.
+    scene.run(&["memory", "remove", "mine"]).await.exits(0);
+    scene.model.push(Reply::say("Tea."));
+    scene.run(&["exec", "what do I like"]).await.exits(0);
+    let asked = scene.model.requests().pop().unwrap().body.to_string();
+    assert!(asked.contains("The user likes tea."), "{asked}");
+    let preview = scene.run(&["import", "hermes", "--undo", "--dry-run"]).await.exits(0);
+    preview.prints(&["1 memory entry (`talaria memory undo` restores one)"]);
+    scene.run(&["memory", "list"]).await.exits(0).prints(&["The user likes tea."]);
+    scene.run(&["import", "hermes", "--undo"]).await.exits(0).prints(&["1 memory entry"]);
+    scene.run(&["memory", "list"]).await.exits(0).prints(&["nothing is remembered yet"]);
+    scene.run(&["memory", "history"]).await.exits(0).prints(&["- The user likes tea."]);
     scene.close().await;
 }
 

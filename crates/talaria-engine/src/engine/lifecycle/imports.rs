@@ -1,6 +1,7 @@
 //! Imports: the permission that `talaria-import` needs to write to the store, and what cannot be done with an imported
-//! session. The importers themselves are not known here; the server runs them.
+//! conversation. The importers themselves are not known here; the server runs them.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use talaria_core::api::{Problem, ProblemCode};
@@ -45,15 +46,26 @@ impl ImportPermit {
     }
 }
 
-/// Refuses to continue a session of another program; a session of ours passes.
+/// Refuses what needs a thread, which a conversation of another program does not have before its next turn.
 pub(crate) fn only_to_be_read(session: &SessionRow) -> Result<(), Problem> {
     if runtime_of(session).is_some() {
         return Ok(());
     }
-    let message = format!(
-        "this conversation came from {} and can only be read: Codex has no thread of it",
-        session.runtime
-    );
+    let message =
+        format!("this conversation came from {} and Codex has no thread of it yet", session.runtime);
+    Err(Problem::new(ProblemCode::Conflict, message).try_this("send it a prompt first: that starts a thread"))
+}
+
+/// Refuses to continue a conversation of another program where the directory that it worked in is not known or gone: a
+/// sandbox needs one.
+pub(crate) fn check_directory(session: &SessionRow) -> Result<(), Problem> {
+    let cwd = Path::new(&session.cwd);
+    let why = match cwd.parent() {
+        Some(_) if cwd.is_absolute() && cwd.is_dir() => return Ok(()),
+        Some(_) => format!("its directory {} does not exist", session.cwd),
+        None => "its directory is not known".to_owned(),
+    };
+    let message = format!("this conversation came from {} and cannot be continued: {why}", session.runtime);
     let hint = format!(
         "start a new one, and hand over what it needs to know: talaria sessions export {} -o past.md",
         session.id.short()

@@ -46,7 +46,7 @@ impl Engine {
             Some(earlier) => earlier.on(&codex),
             None => Settings::by(&codex),
         };
-        let started = self.inner.prepare(&session, row, settings, self.audit_entry("compact")).await?;
+        let started = self.inner.prepare(&session, row, settings, None, self.audit_entry("compact")).await?;
         faults::point("after:prepared").await;
         self.inner.give(&session.id, Work::Turn(codex.surroundings.clone()));
         Ok(SessionStarted { codex: Some(codex.program()), ..started })

@@ -57,6 +57,14 @@ pub(crate) async fn messages(shelf: &Shelf, session: &SessionId) -> Vec<Message>
     kept.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect()
 }
 
+/// The same without the turn that is next: a thread that starts for it gets the rest as its past.
+pub(crate) async fn earlier_messages(shelf: &Shelf, session: &SessionId) -> Result<Vec<Message>, StoreError> {
+    let next = shelf.store.next_unsettled(session).await?.map(|turn| turn.ordinal);
+    let kept = shelf.store.last_messages(session, REMEMBERED).await?;
+    let earlier = kept.iter().filter(|message| next.is_none() || message.turn != next);
+    Ok(earlier.filter_map(|message| serde_json::from_str(&message.json).ok()).collect())
+}
+
 /// Gathers what is known of a turn that was in flight; and names the requests whose answer was secret and is forgotten.
 pub(crate) async fn flight(
     shelf: &Shelf,

@@ -20,7 +20,7 @@ use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::desk::Work;
 use crate::engine::run::input;
 use crate::engine::run::resolve::ResolvedTurn;
-use crate::engine::run::runtime;
+use crate::engine::run::runtime::{self, runtime_of};
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::{Engine, Inner};
 
@@ -62,15 +62,20 @@ impl Engine {
         let _caller = self.inner.enter()?;
         check_input(&turn.input)?;
         let session = self.find(id).await?;
-        imports::only_to_be_read(&session)?;
-        let resolved = self.resolve_turn(&turn, views::kind(session.kind)).await?;
+        let (resolved, adopted) = match runtime_of(&session) {
+            Some(_) => (self.resolve_turn(&turn, views::kind(session.kind)).await?, None),
+            None => {
+                let (resolved, patch) = self.adopt(&session, &turn).await?;
+                (resolved, Some(patch))
+            }
+        };
         self.check_choice(CheckedTurn {
             cwd: &session.cwd,
             model: turn.model.as_deref(),
             effort: resolved.settings.effort(),
             input: &turn.input,
             codex: &resolved.codex,
-            session: Some(&session),
+            session: Some(&session).filter(|_| adopted.is_none()),
         })
         .await?;
         let last = self.inner.last_turn(&session.id).await?;
@@ -82,11 +87,39 @@ impl Engine {
         self.inner.hold(&session.id).await?;
         let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
         let audit = self.audit_entry("start_turn");
-        let started = self.inner.prepare(&session, row, resolved.settings, audit).await?;
+        let started = self.inner.prepare(&session, row, resolved.settings, adopted, audit).await?;
         faults::point("after:prepared").await;
         let codex = Some(resolved.codex.program());
         self.inner.give(&session.id, Work::Turn(resolved.codex.surroundings));
         Ok(SessionStarted { codex, ..started })
+    }
+
+    /// Decides how a conversation of another program is continued: like a new one in its directory, with the model of the
+    /// configuration. Its history comes with the opening.
+    async fn adopt(
+        &self,
+        session: &SessionRow,
+        turn: &NewTurn,
+    ) -> Result<(ResolvedTurn, SessionPatch), Problem> {
+        self.require(Needs::StartAnything, "start_turn", "continue a conversation of another program")
+            .await?;
+        imports::check_directory(session)?;
+        let mut new = NewSession {
+            kind: views::kind(session.kind),
+            cwd: session.cwd.clone(),
+            model: turn.model.clone(),
+            sandbox: None,
+            approval: None,
+            turn: turn.clone(),
+        };
+        let resolved = self.resolve_session(&mut new).await?;
+        let patch = SessionPatch {
+            runtime: Some(runtime::NEW_SESSIONS.name().to_owned()),
+            asked: serde_json::to_string(&Wanted::of(&new)).ok(),
+            model: new.model,
+            ..SessionPatch::default()
+        };
+        Ok((resolved, patch))
     }
 }
 
@@ -171,6 +204,7 @@ impl Inner {
         session: &SessionRow,
         row: talaria_store::NewTurnRow,
         settings: Settings,
+        adopted: Option<SessionPatch>,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
         let earlier = Settings::of_row(session);
@@ -186,7 +220,7 @@ impl Inner {
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),
                 settings: serde_json::to_string(&settings).ok(),
-                ..SessionPatch::default()
+                ..adopted.unwrap_or_default()
             }),
         ];
         self.write(&session.id, changes).await.map_err(|error| match error {

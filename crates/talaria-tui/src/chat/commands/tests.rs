@@ -36,6 +36,7 @@ fn help_lists_every_command() {
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
         /usage                      show the tokens used and the limits of the account
+        /context                    show what every part of the prompt costs
         /memory [ACTION] …          list what is remembered, undo, approve, …
         /status                     show conversation, permissions and turn
         /tasks                      list background tasks

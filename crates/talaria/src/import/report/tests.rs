@@ -111,6 +111,7 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
 
         next
           read the conversations: talaria sessions list, talaria sessions search WORDS
+          continue one: talaria --resume ID
           undo this import: talaria import hermes --undo
     "#]].assert_eq(&report().text());
 }

@@ -22,7 +22,7 @@ use talaria_core::background::{BackgroundCommand, BackgroundEnd};
 use talaria_core::event::{Started, Usage};
 use talaria_core::outcome::{FailureCode, Report};
 use talaria_core::tool::{OfferedTool, contract};
-use talaria_store::{SessionRow, TurnRow};
+use talaria_store::{SessionRow, StoreError, TurnRow};
 
 use crate::engine::Inner;
 use crate::engine::run::background::KeptCommand;
@@ -188,8 +188,20 @@ impl Opening<'_> {
         let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
         check_login(&host).await?;
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
-        let warnings = thread.warnings.clone();
-        let conversation = self.conversation(host, thread, Past::default());
+        let mut warnings = thread.warnings.clone();
+        let past = match self.imported().await.map_err(|error| Box::new(unread(&error)))? {
+            Some((program, past)) => {
+                let seeded = revival::seed(&host, &thread.started.thread, &past.digest()).await;
+                seeded.map_err(|error| Box::new(no_thread(&error.into())))?;
+                warnings.push(format!(
+                    "this conversation came from {program}; it continues on a new thread of Codex that has a digest of what \
+                     was said"
+                ));
+                past
+            }
+            None => Past::default(),
+        };
+        let conversation = self.conversation(host, thread, past);
         Ok((conversation, Opened { warnings, contract: Some(self.contract()), ..Opened::default() }))
     }
 
@@ -333,6 +345,14 @@ impl Opening<'_> {
         contract::of_new_thread(&names)
     }
 
+    /// The program that a conversation came from, and what was said there; none for one that began here.
+    async fn imported(&self) -> Result<Option<(String, Past)>, StoreError> {
+        let shelf = &self.engine.shelf;
+        let Some(origin) = shelf.store.origin(&self.row.id).await? else { return Ok(None) };
+        let messages = opening::earlier_messages(shelf, &self.row.id).await?;
+        Ok(Some((origin.program, Past { messages, ..Past::default() })))
+    }
+
     /// What is known of the conversation from before.
     async fn past(&self) -> Past {
         let store = &self.engine.shelf.store;
@@ -357,6 +377,10 @@ async fn check_login(host: &Host) -> Result<(), Box<Report>> {
         return Err(Box::new(failed(FailureCode::Auth, why)));
     }
     Ok(())
+}
+
+fn unread(error: &StoreError) -> Report {
+    failed(FailureCode::NotSent, format!("the earlier messages of the conversation cannot be read: {error}"))
 }
 
 fn no_host(error: &HostError) -> Report {
