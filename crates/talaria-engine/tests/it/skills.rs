@@ -189,7 +189,7 @@ async fn a_file_that_changed_since_a_proposal_is_not_overwritten(codex: Codex) {
     home.open().await;
     let improve =
         json!({ "op": "propose", "name": "haiku", "find": "Count syllables.", "replace": "Count to 17." });
-    let (_, outputs) = called(&home, &[improve.clone()]).await;
+    let (_, outputs) = called(&home, std::slice::from_ref(&improve)).await;
     assert!(outputs[0].contains("a change of the skill haiku waits"), "{outputs:?}");
     assert_eq!(fs::read_to_string(&file).unwrap(), text_of("haiku", "By hand"), "not without a yes");
     let by_hand = text_of("haiku", "By hand, and better");
