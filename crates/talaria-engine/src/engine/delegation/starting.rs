@@ -81,8 +81,8 @@ impl Inner {
             (0, Some(why)) => Err(why),
             (started, failure) => {
                 let heading = format!("Delegated tasks (complete): {started} of {count} started.");
-                let rest = "They run beside this conversation. Collect with op wait; what you do not collect arrives with \
-                            the user's next message.";
+                let rest = "They run beside this conversation. Collect with op wait; a result that you do not collect arrives \
+                            with the user's next message.";
                 let lines = std::iter::once(heading).chain(lines).chain(failure);
                 Ok(lines.chain([rest.to_owned()]).collect::<Vec<_>>().join("\n"))
             }

@@ -50,7 +50,7 @@ pub(super) fn spec() -> ToolSpec {
                     "items": {
                         "type": "object",
                         "properties": {
-                            "goal": { "type": "string", "description": "What is to be done, and what to report." },
+                            "goal": { "type": "string", "description": "The work to do, and the facts to report." },
                             "context": { "type": "string", "description": "What it has to know: files, decisions." },
                             "worktree": {
                                 "type": "boolean",

@@ -146,6 +146,30 @@ mod tests {
             Ok(wish) => format!("{wish:?}"),
             Err(why) => why,
         });
-        expect![[r#""#]].assert_eq(&lines.join("\n"));
+        expect![[r#"
+            Start([DelegatedGoal { goal: "look", context: Some("in src"), has_worktree: true }])
+            Wait { id: None, seconds: 30 }
+            Wait { id: Some("codex-1"), seconds: 0 }
+            Result { id: "codex-1" }
+            Stop { id: "codex-1" }
+            List
+            the arguments must be an object
+            op is missing: start, wait, result, stop or list
+            op must be start, wait, result, stop or list, not begin
+            op must be a string
+            there is no argument tasks; the arguments are op, goals, id, seconds
+            goals must be a list with goals
+            goals must be a list with goals
+            op start has no id
+            nothing was started: goal 1: must be an object
+            nothing was started: goal 1: goal is missing
+            nothing was started: goal 1: there is no field cwd; the fields are goal, context, worktree
+            nothing was started: goal 1: worktree must be true or false
+            nothing was started: goal 1: goal has more than 8000 characters
+            nothing was started: goal 1: context has more than 40000 characters: put it into a file and name the file
+            seconds must be a whole number from 0 to 60
+            seconds must be a whole number from 0 to 60
+            id is missing: op result needs the id of a task
+            op list has no seconds"#]].assert_eq(&lines.join("\n"));
     }
 }
