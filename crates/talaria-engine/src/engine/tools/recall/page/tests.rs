@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use talaria_core::ids::SessionId;
+use talaria_core::learning::progress::ReviewCount;
 use talaria_core::tool::LONGEST_RESULT;
 use talaria_store::{SessionKind, SessionState, Snippet};
 
@@ -47,6 +48,7 @@ fn row() -> SessionRow {
         state: SessionState::Idle,
         contract: None,
         contract_said: false,
+        review: ReviewCount::default(),
         archived: false,
         created_at: 0,
         updated_at: 0,
