@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use talaria_core::api::{MemoryHistoryQuery, MemoryQuery, MemoryWish, SessionStarted};
 use talaria_core::event::Event;
 use talaria_core::outcome::Outcome;
-use talaria_core::review::{ReviewReport, ReviewState};
+use talaria_core::review::{LearnedChange, ReviewReport, ReviewState};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
@@ -86,7 +86,7 @@ async fn enough_calls_are_reviewed_once_and_what_was_learned_can_be_undone(codex
     events.outcome().await;
     let report = reviewed(&mut events).await;
     assert_eq!((report.first_turn, report.last_turn, report.not_done), (1, 2, false));
-    let texts: Vec<&str> = report.changes.iter().map(|change| change.text()).collect();
+    let texts: Vec<&str> = report.changes.iter().map(LearnedChange::text).collect();
     assert_eq!(texts, ["Prefers pelicans", "Builds with just"]);
     assert_eq!(remembered(&home).await, ["Prefers pelicans", "Builds with just"]);
     let asked = home.model.requests().pop().unwrap();

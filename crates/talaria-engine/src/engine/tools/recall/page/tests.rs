@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use talaria_core::ids::SessionId;
+use talaria_core::learning::progress::ReviewCount;
 use talaria_core::tool::LONGEST_RESULT;
 use talaria_store::{SessionKind, SessionState, Snippet};
 
@@ -54,7 +55,7 @@ fn row() -> SessionRow {
         state: SessionState::Idle,
         contract: None,
         contract_said: false,
-        review: talaria_core::learning::progress::ReviewCount::default(),
+        review: ReviewCount::default(),
         tools: None,
         archived: false,
         created_at: 0,
