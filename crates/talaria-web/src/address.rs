@@ -1,4 +1,4 @@
-//! Judges addresses before anything is sent to them: the text of a URL, and every network address behind its host.
+//! Judges addresses before anything is sent to them: the text of a URL, and every network address that its host resolves to.
 //!
 //! Pure. Which networks are private is `talaria_core::notice::reach`, shared with notifications. Addresses at which clouds
 //! hand out credentials are refused even where the user allows private ones. A URL is read by the `url` crate, which turns

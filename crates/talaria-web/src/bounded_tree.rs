@@ -110,7 +110,7 @@ impl TreeSink for BoundedSink {
         self.document
     }
 
-    /// Nobody reads the errors, and a hostile page has millions.
+    /// The errors are not read, and a hostile page has millions.
     fn parse_error(&self, _message: Cow<'static, str>) {}
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, flags: ElementFlags) -> TreeHandle {

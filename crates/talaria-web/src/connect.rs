@@ -62,7 +62,7 @@ pub enum ConnectError {
     /// The URL names no host.
     #[error("the URL has no host")]
     NoHost,
-    /// An address behind the host is refused. `is_literal`: the URL names the address itself.
+    /// An address of the host is refused. `is_literal`: the URL names the address itself.
     #[error("{}", refusal_text(*.why))]
     Refused {
         /// Why.
@@ -137,7 +137,7 @@ impl GuardedConnector {
         Ok(Box::new(connecting.map_err(|why| ConnectError::Tls(why.to_string()))?))
     }
 
-    /// Returns every address behind the host of a URL, all of them allowed.
+    /// Returns every address of the host of a URL, all of them allowed.
     async fn addresses(&self, url: &Url, is_permitted: bool) -> Result<Vec<SocketAddr>, ConnectError> {
         let port = url.port_or_known_default().unwrap_or(443);
         let check = |address: IpAddr, is_literal: bool| {

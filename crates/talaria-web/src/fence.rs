@@ -2,7 +2,7 @@
 //! between two lines that they cannot forge. Pure.
 //!
 //! The mark of the fence is random and made after the page was fetched, so that no page can contain it. Everything that the
-//! page or its server wrote stands inside, the title and the type included; only the address stands outside, as the `url`
+//! page or its server wrote is inside, the title and the type included; only the address is outside, as the `url`
 //! crate writes it, which has neither spaces nor ends of lines.
 
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ pub struct Fence {
     mark: u64,
 }
 
-/// What stands around a page.
+/// What is around a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFacts<'a> {
     /// The page.

@@ -91,7 +91,7 @@ pub enum FetchError {
     /// A redirect leads from https to http.
     #[error("it redirects from https to http, which is not followed")]
     Downgrade,
-    /// A redirect leads to a host that nobody permitted.
+    /// A redirect leads to a host that was not permitted.
     #[error("it redirects to {0}; call again with that address")]
     OtherHost(Url),
     /// Too many redirects.

@@ -147,12 +147,12 @@ fn folded(text: &str) -> (String, Vec<usize>) {
     (folded, places)
 }
 
-/// The place so many characters before `at`.
+/// The place this many characters before `at`.
 fn back(text: &str, at: usize, count: usize) -> usize {
     text[..at].char_indices().rev().take(count).last().map_or(at, |(at, _)| at)
 }
 
-/// The place so many characters after `at`.
+/// The place this many characters after `at`.
 fn ahead(text: &str, at: usize, count: usize) -> usize {
     text[at..].char_indices().nth(count).map_or(text.len(), |(further, _)| at + further)
 }

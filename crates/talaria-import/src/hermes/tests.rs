@@ -168,7 +168,7 @@ fn hostile_files_are_named_and_nothing_leaves_the_tree() {
     place.theirs("skills/a/__pycache__/x.pyc", "x");
     place.theirs("memories/MEMORY.md.lock", "");
     rustix::fs::mkfifoat(rustix::fs::CWD, skills.join("pipe"), rustix::fs::Mode::RUSR).unwrap();
-    // Here a link stands where a directory should be.
+    // Here a link is where a directory should be.
     fs::create_dir_all(place.home.root().join("skills")).unwrap();
     symlink(&outside, place.home.root().join("skills/writing")).unwrap();
     let planned = place.import();
