@@ -234,6 +234,8 @@ mod tests {
             3     running             1 hour ago              count the words
             4     not sent yet        not yet                 count the words
 
+            review   turns 1 to 2: a review is running
+
             (3 older messages; `talaria sessions export` has all)
 
             > count the words

@@ -197,6 +197,8 @@ each_page!(
     the_commands_about_approvals_run: "docs/guide/approvals-and-rules.md",
     the_commands_about_the_memory_run: "docs/guide/memory.md",
     the_commands_about_skills_run: "docs/guide/skills.md",
+    the_commands_about_learning_run: "docs/guide/learning.md",
+    the_commands_about_hooks_run: "docs/guide/hooks.md",
     the_commands_about_mcp_run: "docs/guide/mcp.md",
     the_commands_about_notifications_run: "docs/guide/notifications.md",
     the_commands_about_configuration_run: "docs/guide/configuration.md",
