@@ -261,7 +261,11 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     ] {
         stage.expect(status, Call::of(route::CHANGE_MEMORY, "").with(&wish)).await;
     }
-    for route in [route::OFFERS, route::PRUNE, route::NOTIFY, route::IMPORT, route::CHANGE_MEMORY] {
+    let unknown = Call::of(route::CALL_TOOL, "").with(&json!({ "tool": "talaria_nothing" }));
+    stage.expect(404, unknown).await;
+    for route in
+        [route::OFFERS, route::PRUNE, route::NOTIFY, route::IMPORT, route::CHANGE_MEMORY, route::CALL_TOOL]
+    {
         let call = stage.valid(route, "");
         stage.expect(200, call).await;
     }
