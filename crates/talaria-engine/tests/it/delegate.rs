@@ -66,10 +66,12 @@ fn count(request: &ModelRequest, text: &str) -> usize {
 }
 
 fn announcements(events: &[Event]) -> Vec<&str> {
-    let message = |event| match event {
-        &Event::Warning { ref message } if message.starts_with("delegated task") => Some(message.as_str()),
-        _ => None,
-    };
+    fn message(event: &Event) -> Option<&str> {
+        match event {
+            Event::Warning { message } if message.starts_with("delegated task") => Some(message.as_str()),
+            _ => None,
+        }
+    }
     events.iter().filter_map(message).collect()
 }
 

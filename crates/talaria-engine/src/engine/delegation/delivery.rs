@@ -45,7 +45,7 @@ impl Inner {
                 Ok(task) => results.push((row, task)),
                 // It stays owed.
                 Err(problem) => {
-                    tracing::warn!("the result of {} cannot be read: {}", row.child, problem.message)
+                    tracing::warn!("the result of {} cannot be read: {}", row.child, problem.message);
                 }
             }
         }
@@ -123,7 +123,7 @@ impl Engine {
             match self.task(row.child.as_str()).await {
                 Ok(task) => self.inner.announce_end(&row, &task).await?,
                 Err(problem) => {
-                    tracing::warn!("the end of {} cannot be read: {}", row.child, problem.message)
+                    tracing::warn!("the end of {} cannot be read: {}", row.child, problem.message);
                 }
             }
         }

@@ -271,6 +271,8 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     ] {
         stage.expect(status, Call::of(route::CHANGE_MEMORY, "").with(&wish)).await;
     }
+    let unknown = Call::of(route::CALL_TOOL, "").with(&json!({ "tool": "talaria_nothing" }));
+    stage.expect(404, unknown).await;
     for route in [
         route::OFFERS,
         route::PRUNE,
@@ -278,6 +280,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         route::IMPORT,
         route::CHANGE_MEMORY,
         route::CHANGE_SKILLS,
+        route::CALL_TOOL,
     ] {
         let call = stage.valid(route, "");
         stage.expect(200, call).await;
