@@ -110,6 +110,7 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
           SOUL.md: its persona
 
         next
+          memories are used in new conversations
           read the conversations: talaria sessions list, talaria sessions search WORDS
           continue one: talaria --resume ID
           undo this import: talaria import hermes --undo
