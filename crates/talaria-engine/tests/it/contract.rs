@@ -36,7 +36,7 @@ async fn another(home: &Home, started: &SessionStarted) {
 
 async fn a_conversation_without_tools_says_so_once_and_continues(codex: Codex) {
     let mut home = Home::real(&codex).await;
-    home.configure("[tools]\nrecall = false\nmemory = false\nskill = false\nweb = false\n");
+    home.configure("[tools]\nrecall = false\nmemory = false\nskill = false\nweb = false\ndelegate = false\n");
     home.open().await;
     home.model.push(Reply::say("Begun."));
     let (first, _) = home.run("begin").await;

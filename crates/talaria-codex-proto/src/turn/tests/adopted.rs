@@ -795,7 +795,7 @@ fn tokens_reported_to_no_engine_are_not_counted_as_none() {
         accepted u
           => emit turn_started turn=u
         < u usage 1100
-          => emit usage_updated context=7 turn.input=100 turn.total=100 window=1000
+          => emit usage_updated context=7 input=7 turn.input=100 turn.total=100 window=1000
         restart
           => read the thread
         found running u | completed command c1
@@ -814,14 +814,14 @@ fn the_next_total_makes_up_for_a_missed_one() {
         accepted u
           => emit turn_started turn=u
         < u usage 1100
-          => emit usage_updated context=7 turn.input=100 turn.total=100 window=1000
+          => emit usage_updated context=7 input=7 turn.input=100 turn.total=100 window=1000
         restart
           => read the thread
         found running u | completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u usage 1500
-          => emit usage_updated context=7 turn.input=500 turn.total=500 window=1000
+          => emit usage_updated context=7 input=7 turn.input=500 turn.total=500 window=1000
         < u ends completed
           => emit outcome outcome=completed usage.input=500 usage.total=500
           => finish completed exit 0 total 1500
@@ -840,7 +840,7 @@ fn a_turn_on_a_total_that_is_not_known_is_a_lower_bound_after_a_restart() {
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u usage 5007
-          => emit usage_updated context=7 turn.input=7 turn.partial=true turn.total=7 window=1000
+          => emit usage_updated context=7 input=7 turn.input=7 turn.partial=true turn.total=7 window=1000
         < u ends completed
           => emit outcome outcome=completed usage.input=7 usage.partial=true usage.total=7
           => finish completed exit 0 total at least 5007

@@ -372,7 +372,7 @@ fn nothing_that_codex_tells_about_a_turn_is_dropped() {
         < {"method":"configWarning","params":{"summary":"an odd key"}}
           => emit warning message="an odd key"
         < u usage 120
-          => emit usage_updated context=7 turn.input=120 turn.total=120 window=1000
+          => emit usage_updated context=7 input=7 turn.input=120 turn.total=120 window=1000
         < {"method":"account/rateLimits/updated","params":{"rateLimits":{"primary":{"usedPercent":40,"resetsAt":1700}}}}
           => emit rate_limits primary.resets_at=1700 primary.used_percent=40.0
         < {"method":"turn/plan/updated","params":{"threadId":"t","turnId":"u","explanation":null,"plan":[{"step":"look","status":"inProgress"}]}}

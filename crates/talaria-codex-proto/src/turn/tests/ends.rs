@@ -24,7 +24,7 @@ fn a_plain_turn_completes_with_its_text() {
         < u item completed message m1 good bye
           => emit item_completed item.id=m1 item.kind=agent_message item.text="good bye"
         < u usage 120/100/40/20/5
-          => emit usage_updated context=7 turn.cached=40 turn.input=100 turn.output=20 turn.reasoning=5 turn.total=120 window=1000
+          => emit usage_updated context=7 input=7 turn.cached=40 turn.input=100 turn.output=20 turn.reasoning=5 turn.total=120 window=1000
         < u ends completed
           => emit outcome outcome=completed text="good bye" usage.cached=40 usage.input=100 usage.output=20 usage.reasoning=5 usage.total=120
           => finish completed exit 0 total 120
@@ -339,9 +339,9 @@ fn usage_is_the_difference_of_totals() {
         accepted u
           => emit turn_started turn=u
         < u usage 1100/980/540/120/55
-          => emit usage_updated context=7 turn.cached=40 turn.input=80 turn.output=20 turn.reasoning=5 turn.total=100 window=1000
+          => emit usage_updated context=7 input=7 turn.cached=40 turn.input=80 turn.output=20 turn.reasoning=5 turn.total=100 window=1000
         < u usage 1300/1150/640/150/60
-          => emit usage_updated context=7 turn.cached=140 turn.input=250 turn.output=50 turn.reasoning=10 turn.total=300 window=1000
+          => emit usage_updated context=7 input=7 turn.cached=140 turn.input=250 turn.output=50 turn.reasoning=10 turn.total=300 window=1000
         < u ends completed
           => emit outcome outcome=completed usage.cached=140 usage.input=250 usage.output=50 usage.reasoning=10 usage.total=300
           => finish completed exit 0 total 1300
@@ -355,7 +355,7 @@ fn usage_of_a_total_that_went_down_counts_from_zero() {
         accepted u
           => emit turn_started turn=u
         < u usage 30
-          => emit usage_updated context=7 turn.input=30 turn.total=30 window=1000
+          => emit usage_updated context=7 input=7 turn.input=30 turn.total=30 window=1000
         < u ends completed
           => emit outcome outcome=completed usage.input=30 usage.total=30
           => finish completed exit 0 total 30
@@ -371,9 +371,9 @@ fn a_total_that_may_lack_something_is_corrected_by_the_first_report() {
         < u item completed message m1 so far
           => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
         < u usage 5007
-          => emit usage_updated context=7 turn.input=7 turn.total=7 window=1000
+          => emit usage_updated context=7 input=7 turn.input=7 turn.total=7 window=1000
         < u usage 5107
-          => emit usage_updated context=7 turn.input=107 turn.total=107 window=1000
+          => emit usage_updated context=7 input=7 turn.input=107 turn.total=107 window=1000
         < u ends completed
           => emit outcome outcome=completed text="so far" usage.input=107 usage.total=107
           => finish completed exit 0 total 5107
@@ -387,11 +387,11 @@ fn figures_repeated_before_the_model_speaks_are_those_of_the_turn_before() {
         accepted u
           => emit turn_started turn=u
         < u usage 5000
-          => emit usage_updated context=7 window=1000
+          => emit usage_updated context=7 input=7 window=1000
         < u item completed message m1 so far
           => emit item_completed item.id=m1 item.kind=agent_message item.text="so far"
         < u usage 5007
-          => emit usage_updated context=7 turn.input=7 turn.total=7 window=1000
+          => emit usage_updated context=7 input=7 turn.input=7 turn.total=7 window=1000
         < u ends completed
           => emit outcome outcome=completed text="so far" usage.input=7 usage.total=7
           => finish completed exit 0 total 5007
@@ -407,7 +407,7 @@ fn figures_that_a_compaction_repeats_are_not_spent_by_the_turn() {
         < {"method":"item/started","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_started item.id=k item.kind=compaction
         < u usage 5000
-          => emit usage_updated context=7 window=1000
+          => emit usage_updated context=7 input=7 window=1000
         < {"method":"item/completed","params":{"threadId":"t","turnId":"u","startedAtMs":0,"completedAtMs":0,"item":{"type":"contextCompaction","id":"k"}}}
           => emit item_completed item.by=codex item.id=k item.kind=compaction
         < u ends completed

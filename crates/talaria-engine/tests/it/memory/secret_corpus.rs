@@ -1,4 +1,4 @@
-//! Every secret that the redactor knows, saved by a person, a model's proposal and an editor: none of it is kept in clear.
+//! Every secret that the redactor knows, saved by a person and by an editor: none of it is kept in clear.
 
 #[path = "../../../../talaria-guard/src/redact/tests/corpus.rs"]
 mod corpus;

@@ -158,7 +158,11 @@ async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
     let tools = wire.ask("tools/list", json!({})).await;
     let names: Vec<&serde_json::Value> =
         tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["talaria_recall", "talaria_memory", "talaria_web"], "no task can be started");
+    assert_eq!(
+        names,
+        ["talaria_recall", "talaria_memory", "talaria_skill", "talaria_web"],
+        "no task can be started"
+    );
     let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;
     assert_eq!((&said["success"], &said["code"]), (&false.into(), &"codex".into()), "{said}");
     assert!(said["hint"].as_str().unwrap().contains("talaria setup"), "{said}");

@@ -24,7 +24,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /model      choose the model from the next turn on
         |  /reasoning  choose the reasoning effort from the next turn
         |  /compact    shorten the model's context
-        |  … 18 more
+        |  … 19 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -45,7 +45,7 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  … 18 more
+        |  … 19 more
         |  /steer          send a message to the…
         |  /queue          queue a message for t…
         |  /codex-runtime  show or choose the ru…
