@@ -385,7 +385,16 @@ async fn hosts_without_a_record_are_ended_and_recorded_ones_are_not() {
     let known = [orphan.record.intent.nonce.clone()].into_iter().collect();
     assert_eq!(reap_strays(&orphan.spec.hosts, &known).await, 0);
     assert!(!orphan.marker.survivors().is_empty());
-    assert_eq!(reap_strays(&orphan.spec.hosts, &Default::default()).await, 1);
+    // A program that another test starts holds a copy of the lock until it executes.
+    let mut reaped = 0;
+    for _ in 0..500 {
+        reaped = reap_strays(&orphan.spec.hosts, &Default::default()).await;
+        if reaped > 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(reaped, 1);
     orphan.nothing_is_left();
 }
 

@@ -196,6 +196,8 @@ fn examine_effect(started: &SessionStarted, saved: usize, rows: &[CallRow]) -> O
     let state = rows.first().map_or("not there", |row| row.state.as_str());
     let is_true = match (state, saved) {
         ("done", 1) | ("unknown", 0 | 1) => true,
+        // It said that the disk is full, and did nothing.
+        ("failed", 0) => true,
         // It never began.
         ("offered" | "not there", 0) => true,
         _ => false,
@@ -281,12 +283,17 @@ async fn examine(
             if steps.contains(&Status::Completed) && row.state != "done" {
                 wrong("people see as done what is not");
             }
-            if steps.contains(&Status::Failed) {
+            // A call that cannot be carried out because the disk is full may say so, if it did nothing.
+            let is_full = matches!(blow, Strike::DiskFull | Strike::DiskFullEngine);
+            let has_failed = is_full
+                && row.state == "failed"
+                && told.iter().any(|text| text.ends_with("the disk is full"));
+            if steps.contains(&Status::Failed) && !has_failed {
                 wrong("people see a failure, and nothing failed");
             }
             // A step that ended while no engine listened may be missing.
             let may_be_missing = blow.cuts_codex_off();
-            let is_answered = is_told || is_told_unknown && !only_reads;
+            let is_answered = is_told || has_failed || is_told_unknown && !only_reads;
             if outcome == "completed" && (!is_answered || steps.is_empty() && !may_be_missing) {
                 wrong("the call of a completed turn has no result");
             }
