@@ -1,12 +1,12 @@
-//! The engine of one home: it owns the store, the hosts and the sessions, and everything that people or programs want of
-//! them comes through here.
+//! The engine of one home: it owns the store, the hosts and the sessions, and every command of people and programs
+//! passes through here.
 //!
-//! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background,
-//! `tools` are what models may call, `delegation` is what they hand to tasks, `memory` is kept across conversations, `learning` adds to it after
-//! finished turns, `skills` are the user's files that models read and propose changes of, `hooks` are programs of the user, `outbox` sends
-//! notifications, `access` says who may do what, `queries` answers what people look at, `lifecycle` begins
-//! and ends it all, `seal` encrypts what must survive until it is sent. An engine can be killed at any moment: the next
-//! one continues from the store.
+//! Map: `run` runs turns, `journal` records what happens and publishes it, `tasks` is the work in the background, `tools`
+//! are what models may call, `delegation` starts the tasks that they delegate, `memory` persists across conversations,
+//! `learning` adds to it after finished turns, `skills` are the user's files, to which models may propose changes, `hooks`
+//! run the user's programs, `outbox` sends notifications, `access` says who may do what, `queries` serves reads,
+//! `lifecycle` starts and stops the engine, `seal` encrypts input that must survive until it is sent. An engine can be
+//! killed at any moment: the next one continues from the store.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -83,7 +83,7 @@ use queries::views;
 use run::input;
 use run::opening;
 
-/// How long a lease holds. The lock of the home is what counts; this is for people who read the file.
+/// Duration of a lease. The lock of the home decides; the lease is only informative.
 const LEASE_MS: i64 = 60_000;
 /// How long a turn that was recorded may take until it accepts commands.
 const GETTING_READY: Duration = Duration::from_secs(10);
@@ -96,7 +96,7 @@ pub struct Engine {
     identity: Arc<Identity>,
 }
 
-/// What an engine is configured with when it starts.
+/// Configuration of an engine at start.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// The version of Talaria.
@@ -129,13 +129,13 @@ struct Inner {
     memory: MemoryDesk,
     skills: SkillDesk,
     user_home: Option<PathBuf>,
-    /// Held while a conversation delegates: the number of its tasks is bounded.
+    /// Locked while a conversation delegates, because the number of its tasks is limited.
     delegating: tokio::sync::Mutex<()>,
     hooks: HookDesk,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,
-    /// Which home this is, and how it came here.
+    /// Identity of this home, and whether it is a copy.
     identity: HomeRecord,
     /// Whose home it is.
     owner: Principal,
@@ -144,11 +144,11 @@ struct Inner {
     refusals: caller::Refusals,
     rulebook: Rulebook,
     resolver: Resolver,
-    /// Callers that are about to record a turn hold a clone.
+    /// A caller that is about to record a turn keeps a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
     phase: watch::Sender<Phase>,
-    /// The tasks of sessions and all followers are to end.
+    /// Cancels the tasks of sessions and all followers.
     ended: watch::Sender<bool>,
     /// Nothing of it is left.
     gone: watch::Sender<bool>,
@@ -188,7 +188,7 @@ impl Engine {
         let (kept, is_kept) = oneshot::channel();
         let is_told =
             self.inner.desk.tell(&session.id, Command::Say { input, when, limit, kept: Some(kept) });
-        // Nothing is promised before the turn has taken it upon itself: one that ends meanwhile lets go of it.
+        // Confirmed only after the turn has accepted the input: a turn that ends meanwhile drops it.
         let took = if is_told { is_kept.await.ok() } else { None };
         let took = took.ok_or_else(|| self.no_turn(&session))?;
         self.record("say", &session.id).await;
@@ -306,7 +306,7 @@ impl Inner {
         }
     }
 
-    /// What a turn is to send that Codex does not have yet.
+    /// Input of a turn that Codex has not received yet.
     fn unseal(&self, turn: &TurnRow) -> Option<Content> {
         input::from_json(&self.shelf.seal.reveal(turn.input_sealed.as_deref()?)?)
     }
@@ -337,7 +337,7 @@ fn mint_task() -> String {
     format!("codex-{}", &random[..12])
 }
 
-/// Looks at a database without changing it, for at most about `limit`. What is wrong with it is the error.
+/// Checks a database without changing it, for at most about `limit`. The error describes the damage.
 pub async fn inspect_store(
     path: &std::path::Path,
     limit: Duration,

@@ -1,8 +1,8 @@
-//! What one home's engine does: sessions, tasks, requests, notifications, recovery.
+//! The engine of one home: sessions, tasks, requests, notifications, recovery.
 //!
-//! Map: `engine` owns the store, the hosts and the sessions of a home. `notify` delivers notifications, `worktree` gives a
-//! task a checkout of its own, `program` runs a program for a moment, `peer_process` examines the process of a caller, `leftovers` finds and ends what a killed
-//! engine left.
+//! Map: `engine` owns the store, the hosts and the sessions of a home. `notify` delivers notifications, `worktree` creates a
+//! separate checkout for a task, `program` runs a short-lived program, `peer_process` examines the process of a caller,
+//! `leftovers` finds and ends the processes of a killed engine.
 
 pub mod engine;
 pub mod notify;

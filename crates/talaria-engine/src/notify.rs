@@ -1,9 +1,9 @@
 //! Notifies people who are not looking: sends notices to the desktop, a program, a webhook, ntfy or a mailbox.
 //!
-//! Owns the ways out and the loop that takes what is due from an outbox. What a notice says, where it may go and when
-//! an attempt is repeated are `talaria_core::notice`'s. Everything that leaves is redacted here once more; an error
-//! holds neither a secret nor the address of a receiver. Every attempt has a time limit. The engine runs one
-//! [`Deliverer`]; a new way out is one more [`Deliver`] and one more arm in [`Senders::sender`].
+//! Owns the senders and the loop that claims due entries from an outbox. The text of a notice, its permitted targets
+//! and the retry schedule belong to `talaria_core::notice`. Everything that is sent is redacted here once more; an
+//! error contains neither a secret nor the address of a receiver. Every attempt has a time limit. The engine runs one
+//! [`Deliverer`]; a new channel is one more [`Deliver`] and one more arm in [`Senders::sender`].
 
 mod attempt;
 mod command;
@@ -40,7 +40,7 @@ pub trait Deliver: Send + Sync {
     fn deliver<'a>(&'a self, parcel: &'a Parcel) -> BoxFuture<'a, Result<Receipt, NotifyError>>;
 }
 
-/// What one attempt sends.
+/// Content of one attempt.
 #[derive(Clone, Debug)]
 pub struct Parcel {
     /// The name of what is owed, the same in every attempt.
@@ -51,10 +51,10 @@ pub struct Parcel {
     pub tty: Option<PathBuf>,
 }
 
-/// What is known of a notice that was sent: a line for people.
+/// Report about a sent notice: a line for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
-    /// How it went, for example `HTTP 200`.
+    /// Result, for example `HTTP 200`.
     pub note: String,
 }
 
@@ -104,7 +104,7 @@ pub struct SendTimeouts {
     pub program: Duration,
     /// Showing something on the desktop.
     pub desktop: Duration,
-    /// What is under way when everything is to stop.
+    /// Attempts in progress when the deliverer stops.
     pub stop: Duration,
 }
 
@@ -121,7 +121,7 @@ impl Default for SendTimeouts {
     }
 }
 
-/// What would be sent to whom.
+/// The notice and target of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
     /// The target, without what may be a key in it.

@@ -18,7 +18,7 @@ pub fn examine(pid: i32, hosts: &[i32]) -> Result<(ProcessFacts, PeerEvidence), 
     let mut facts = system::facts(pid)?;
     facts.codex = nearest_codex(pid, hosts)?;
     let evidence = PeerEvidence::of(&facts, system::terminal(pid), system::program(pid));
-    // What was read could be of two processes if the number was used again meanwhile.
+    // The data could be of two processes if the process id was reused meanwhile.
     if system::start_time(pid)? != before {
         return Err(format!("process {pid} ended while it was examined"));
     }
@@ -42,7 +42,7 @@ fn nearest_codex(pid: i32, hosts: &[i32]) -> Result<Option<i32>, String> {
 }
 
 /// Why an engine must not run where this process does: in a sandbox of Codex, or below a Codex that Talaria started. An
-/// engine there would take every sandboxed command for a peer of its own kind.
+/// engine there would treat every sandboxed command as a trusted peer.
 pub fn unfit_for_engine() -> Option<String> {
     let pid = i32::try_from(std::process::id()).ok()?;
     let is_below =
@@ -231,7 +231,7 @@ mod tests {
     impl Sleeper {
         fn with(variable: Option<(&str, &str)>) -> Self {
             let mut command = std::process::Command::new("sh");
-            // The shell stays, and the sleeper is its child.
+            // The shell remains, and the sleeper is its child.
             command.args(["-c", "echo up; sleep 600 & echo $!; wait"]).stdout(std::process::Stdio::piped());
             Self(command.envs(variable).spawn().unwrap())
         }

@@ -1,8 +1,8 @@
-//! Runs one program for a moment: no shell, a small environment, a group of its own, a time limit.
+//! Runs one short-lived program: no shell, a small environment, its own process group, a time limit.
 //!
-//! Of standard output the beginning is kept, as much as the caller reads; of standard error the end, for the error. When it
-//! ends, fails, or is not awaited any more, everything that is left in its group is killed: no process remains. Called for
-//! notifications and for hooks.
+//! Standard output is kept up to the caller's limit, and the end of standard error for the error message. When it ends,
+//! fails, or is no longer awaited, the rest of its process group is killed: no process remains. Called for notifications
+//! and for hooks.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,11 +16,11 @@ use tokio::process::{ChildStderr, ChildStdout, Command};
 
 use talaria_home::home::user_path;
 
-/// How much of standard error is kept.
+/// Maximum number of bytes of standard error that are kept.
 const KEPT: usize = 4 * 1024;
-/// How long what the program said may still come after its end; a grandchild can hold the pipe open for ever.
+/// How long output is read after the program's end; a grandchild can keep the pipe open indefinitely.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// What a program gets to know.
+/// Input and environment of a program.
 const PASSED_ON: &[&str] = &[
     "PATH",
     "HOME",
@@ -100,7 +100,7 @@ impl Program<'_> {
                 stdin.write_all(input).await.unwrap_or_default();
             }
         };
-        // Held here: a program may have ended before the first read.
+        // Kept here: a program may have ended before the first read.
         let mut said = Said { kept: Vec::new(), pipe: child.stderr.take() };
         let most = self.reads.map_or(0, |most| most.saturating_add(1));
         let mut output = Written { kept: Vec::new(), most, pipe: child.stdout.take() };

@@ -1,17 +1,18 @@
 //! A git worktree and a branch for each task, so that it can work and commit without touching the user's checkout.
 //!
-//! Owns what is made ([`make`]), what a sandbox may write of it ([`Made::writable_roots`]), what the task did
-//! ([`Made::changes`], [`Made::diff`]), and its two ends ([`Made::apply`], [`Made::discard`]). Called by the engine; the chat
-//! lists files with [`known_files`].
+//! Owns creation ([`make`]), the writable roots of its sandbox ([`Made::writable_roots`]), the changes of the task
+//! ([`Made::changes`], [`Made::diff`]), and its two ends ([`Made::apply`], [`Made::discard`]). Called by the engine; the
+//! chat lists files with [`known_files`].
 //!
-//! What a task can write is never believed. That is its worktree with the `.git` file, its folder in the git directory
+//! Nothing that a task can write is trusted. That is its worktree with the `.git` file, its folder in the git directory
 //! (`commondir`, `gitdir`, `config.worktree`: each could have git read a configuration that names programs), the objects
 //! and the branches below `talaria/`. So no git of ours runs *in* a worktree once the task began: it is pointed at the
-//! user's git directory and reads the worktree as mere files, with an index of our own, kept where no sandbox writes. No
-//! hook, file watcher, external diff or text conversion runs. Filters: those of the repository's own configuration do
-//! not run; those of the user's and the system's configuration (Git LFS) run for the files that the **base commit**'s
-//! attributes name, as they would if the user added the file; attributes that the task wrote count only for git inside
-//! the sandbox. A sparse checkout is not followed: the worktree has every file. Submodules are not filled in.
+//! user's git directory and reads the worktree as plain files, with our own index, in a directory that no sandbox can
+//! write. No hook, file watcher, external diff or text conversion runs. Filters: those of the repository's own
+//! configuration do not run; those of the user's and the system's configuration (Git LFS) run for the files that the
+//! **base commit**'s attributes name, as they would if the user added the file; attributes that the task wrote count
+//! only for git inside the sandbox. A sparse checkout is not followed: the worktree has every file. Submodules are not
+//! filled in.
 //!
 //! Left for the person to know: git run by hand *inside* a worktree reads what the task wrote there.
 //! [`WorktreeChanges::altered`] names what it changed of git's own files.
@@ -44,7 +45,7 @@ pub use talaria_core::api::Dirty;
 /// The folder of our branches.
 const FOLDER: &str = "talaria";
 
-/// A worktree that was made for a task; kept with the task as JSON.
+/// A worktree created for a task; stored with the task as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Made {
     /// The top of the user's checkout.
@@ -59,17 +60,17 @@ pub struct Made {
     pub cwd: PathBuf,
     /// The branch, `talaria/<task>`.
     pub branch: String,
-    /// The commit that the task's work is compared with: the user's, or the one that holds the uncommitted changes.
+    /// The commit that the task's work is compared with: the user's, or one that contains the uncommitted changes.
     pub base: String,
     /// The branch that was checked out; none if the user's checkout was at a commit.
     pub base_branch: Option<String>,
-    /// What was asked about uncommitted changes.
+    /// Requested treatment of uncommitted changes.
     pub dirty: Dirty,
     /// The settings for this worktree alone that git took over from the user's checkout; most have none.
     pub settings: Option<String>,
 }
 
-/// The top of the checkout that a directory lies in, and the git directory that it shares: what a worktree of it opens.
+/// The top of the checkout that contains a directory, and its shared git directory: what a worktree of it exposes.
 pub async fn places(cwd: &Path) -> Result<[PathBuf; 2], WorktreeError> {
     let found = repository::Repository::find(cwd).await?;
     Ok([found.root, found.common])
@@ -77,7 +78,7 @@ pub async fn places(cwd: &Path) -> Result<[PathBuf; 2], WorktreeError> {
 
 impl Made {
     /// The directories outside the worktree that a commit in it writes, and no others: never the whole git directory,
-    /// which holds hooks and configuration. A thread needs them on its start and on every resume.
+    /// which contains hooks and configuration. A thread needs them on its start and on every resume.
     pub fn writable_roots(&self) -> Vec<PathBuf> {
         let branches = Path::new("refs/heads").join(FOLDER);
         vec![
@@ -129,7 +130,7 @@ impl Made {
         };
         match line.split(' ').collect::<Vec<_>>()[..] {
             [_, id, "commit", ""] => Ok(Some(id.to_owned())),
-            // A branch that is another name for one of the user's: what we did to it would be done to theirs.
+            // A symbolic ref to a branch of the user: changing it would change the user's branch.
             _ => Err(WorktreeError::Tampered { what: format!("the branch {}", self.branch) }),
         }
     }

@@ -19,7 +19,7 @@ use talaria_guard::redact::redact;
 
 use crate::engine::{Engine, Inner};
 
-/// What one task is to do.
+/// Instructions for one task.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DelegatedGoal {
     pub(crate) goal: String,
@@ -28,7 +28,7 @@ pub(crate) struct DelegatedGoal {
 }
 
 impl Inner {
-    /// The engine as its owner uses it. What a model may reach through it is decided before.
+    /// The engine as its owner uses it. The caller has checked the model's rights before.
     pub(crate) fn as_owner(self: &Arc<Self>) -> Engine {
         Engine { inner: Arc::clone(self), identity: Arc::new(Identity::owner(self.owner.clone())) }
     }

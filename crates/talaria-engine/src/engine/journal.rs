@@ -53,7 +53,7 @@ pub(crate) use requests::void;
 /// The pauses between two tries to write.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
 
-/// What a journal needs of the engine.
+/// The parts of the engine that a journal uses.
 #[derive(Clone)]
 pub(crate) struct Shelf {
     pub(crate) store: Store,
@@ -114,9 +114,9 @@ pub(crate) struct Journal {
     opened: Option<Opened>,
     /// Requests that were recorded before this turn was resumed.
     known: Vec<TicketId>,
-    /// Messages that came from no item.
+    /// Number of messages without an item.
     unnamed: usize,
-    /// What is queued after this turn.
+    /// Input queued after this turn.
     waiting: Vec<QueuedInput>,
     /// The runtime's name for the turn, once it has one.
     turn: Option<TurnId>,
@@ -174,8 +174,8 @@ impl Journal {
         self.waiting = waiting;
     }
 
-    /// Returns what waits for the next turn to its senders, in one with the outcome. It was meant for a conversation in which
-    /// this turn completed: alone it would be another task, and its outcome would hide how this one ended.
+    /// Returns queued input to its senders, in the same transaction as the outcome. It was written for a conversation in
+    /// which this turn completed: run alone it would be a different task, and its outcome would hide how this turn ended.
     fn take_back(&mut self) {
         if self.waiting.is_empty() {
             return;
@@ -197,7 +197,7 @@ impl Journal {
         }
     }
 
-    /// Records that text of strangers was added to the input: what is sealed from now on, and that a review only proposes.
+    /// Records that untrusted text was added to the input: replaces the sealed input, and restricts a review to proposals.
     pub(crate) fn add_context(&mut self, input_sealed: Option<Vec<u8>>) {
         let patch = TurnPatch { ordinal: self.ordinal, input_sealed, ..TurnPatch::default() };
         self.changes.push(Change::Turn(patch));
@@ -233,7 +233,7 @@ impl Journal {
         }
     }
 
-    /// Holds a place until the turn is over.
+    /// Keeps a slot until the turn is over.
     pub(crate) fn take(&mut self, place: Place) {
         self.place = Some(place);
     }

@@ -1,5 +1,5 @@
-//! What Talaria keeps of finished turns by itself: which conversations are counted, what a review asks, and what becomes of its
-//! proposals. The task of a session runs the review (`run/actor/reviewing`); nothing here talks to a model.
+//! Learning from finished turns: which conversations count, what a review asks, and how its proposals are applied. The task
+//! of a session runs the review (`run/actor/reviewing`); nothing here talks to a model.
 
 use talaria_core::config::LearnMemory;
 use talaria_core::learning::progress::ReviewProgress;
@@ -32,15 +32,15 @@ impl Inner {
         Some(ReviewProgress::new(row.review, config.learning.intervals(), !turn.ours))
     }
 
-    /// What the model is asked about a conversation.
+    /// The prompt for reviewing a conversation.
     pub(crate) async fn review_question(&self, row: &SessionRow) -> Result<String, StoreError> {
         let task = self.shelf.store.task(&row.id).await?;
         let (entries, _) = self.read_memory(&scopes_of(&project_of(row, task.as_ref()))).await?;
         Ok(proposal::question(&entries))
     }
 
-    /// Applies the answer to a review, or leaves it for a person; returns the report and what a person should know besides.
-    /// What was done in an earlier attempt is found and not done again.
+    /// Applies the answer to a review, or leaves it as a proposal; returns the report and notes for the user. Changes of an
+    /// earlier attempt are detected and not repeated.
     pub(crate) async fn apply_review(
         &self,
         row: &SessionRow,
@@ -96,7 +96,7 @@ impl Inner {
         Ok((report.unwrap_or(nothing), notes))
     }
 
-    /// What a review did to the memory, by the rows that have its name; none if it did nothing yet.
+    /// The memory changes of a review, found by the rows that carry its name; none if it changed nothing yet.
     async fn applied_review(
         &self,
         review: &ReviewRow,

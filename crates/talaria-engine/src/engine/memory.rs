@@ -1,7 +1,7 @@
-//! What the home remembers across conversations: who writes it, in which order, and what the person is told about it.
+//! Memory of the home across conversations: who writes it, in which order, and what is reported to the person.
 //!
 //! Rows decide; the files below `memories` mirror them (`mirror`). Every change goes through `changing`, one at a time: hand
-//! edits are read back first, so no writer acts on less than there is. `snapshot` is what a conversation is opened with.
+//! edits are read back first, so no writer acts on stale data. `snapshot` is the part that a conversation is opened with.
 //! Called by the tool, by the routes and by the opening of conversations. Nothing here deletes a text.
 
 mod answers;
@@ -27,7 +27,7 @@ pub(crate) use changing::{MemoryOutcome, MemoryRefused};
 /// Keeps writers apart and remembers what was reported.
 #[derive(Default)]
 pub(crate) struct MemoryDesk {
-    /// Held while files and rows are compared and changed.
+    /// Locked while files and rows are compared and changed.
     writing: tokio::sync::Mutex<()>,
     /// The last trouble with each subject, so that a person reads it once.
     reported: Mutex<HashMap<String, String>>,

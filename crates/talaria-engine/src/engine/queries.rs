@@ -1,4 +1,4 @@
-//! What people and programs look at: status, sessions, tasks, what was said and done, and where words were said.
+//! Read-only queries: status, sessions, tasks, transcripts, and search.
 
 mod context;
 pub(crate) mod views;
@@ -17,10 +17,10 @@ use crate::engine::journal::follow;
 
 /// How many turns and messages are shown of a session.
 const SHOWN: u32 = 200;
-/// The most that one answer holds.
+/// Maximum number of rows in one response.
 const MOST: usize = 1000;
 
-/// What is said about a home that is not its owner's alone.
+/// Warning about a home that other users can access.
 fn open_note(home: &str, mode: u32) -> String {
     let what = if mode & 0o022 == 0 { "look into" } else { "change what is in" };
     format!("others can {what} {home} (mode {mode:04o}): chmod 700 {home}")
@@ -131,7 +131,8 @@ impl Engine {
         })
     }
 
-    /// What was said and done, in order, after the event with this number. Messages of one event are never divided.
+    /// The transcript, in order, after the event with this number. Messages of one event are never split across
+    /// pages.
     pub async fn messages(&self, id: &str, after: i64, limit: usize) -> Result<Vec<StoredMessage>, Problem> {
         let session = self.find(id).await?;
         let behind = MessageRow {
@@ -196,7 +197,7 @@ fn limited(limit: usize) -> u32 {
     u32::try_from(limit.clamp(1, MOST)).unwrap_or(u32::MAX)
 }
 
-/// Where Codex asks about nothing, nothing but the sandbox holds.
+/// If Codex never asks, only the sandbox protects.
 fn floor_note(session: &SessionRow) -> Option<String> {
     let started: talaria_core::event::Started = serde_json::from_str(session.started.as_deref()?).ok()?;
     (started.approval == ApprovalPolicy::Never.as_str()).then(|| {
@@ -209,7 +210,7 @@ fn floor_note(session: &SessionRow) -> Option<String> {
 }
 
 impl crate::engine::Inner {
-    /// What may be taken at most.
+    /// The limits of this engine, as clients see them.
     fn limits(&self) -> talaria_core::api::Limits {
         talaria_core::api::Limits {
             tasks: self.queue.room(),

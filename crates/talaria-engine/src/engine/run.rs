@@ -1,8 +1,7 @@
-//! How a turn is run: `start` writes it down, `resolve` decides with what it runs, `desk` knows which sessions are active,
-//! `actor` is the task of one, `runtime` its open conversation (Codex is one arm of it), and `opening` what is known when it is
-//! opened. `input`, `settings`, `servers` and `rulebook`
-//! are what it is run with; `answers`, `compaction`, `shell` and `background` are what people do beside it; `catalog` lists
-//! what can be chosen.
+//! Running turns: `start` records a turn, `resolve` decides its model and limits, `desk` tracks the active sessions, `actor`
+//! is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
+//! opened. `input`, `settings`, `servers` and `rulebook` configure a turn; `answers`, `compaction`, `shell` and `background`
+//! are commands of people during and between turns; `catalog` lists models and efforts.
 
 pub(crate) mod actor;
 pub(crate) mod answers;

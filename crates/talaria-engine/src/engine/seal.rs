@@ -1,7 +1,7 @@
 //! Keeps what must survive until it is sent (prompts, answers) unreadable on disk.
 //!
 //! XChaCha20-Poly1305 with a key of 32 bytes in the home, readable by its owner alone. This protects backups and copies
-//! of the database, not against someone who can read the home. What was sealed is erased once it was sent.
+//! of the database, but not against a user who can read the home. Sealed input is erased once it was sent.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -34,7 +34,7 @@ impl Seal {
         }
         let mut key = [0; KEY];
         random(&mut key)?;
-        // Written beside it first: half a key would make everything unreadable.
+        // Written to a temporary file first: half a key would make everything unreadable.
         let fresh = path.with_extension("new");
         let _ = fs::remove_file(&fresh);
         let mut file = File::options().write(true).create_new(true).mode(0o600).open(&fresh)?;

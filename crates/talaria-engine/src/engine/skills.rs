@@ -1,9 +1,9 @@
 //! Skills: which there are, what models propose about them, and what a person decides.
 //!
-//! The files are the user's and shared with other programs. `library` reads the folders, `folder` one skill, `proposing` keeps
-//! what a model wants, `deciding` changes files and only after a person said yes, `answers` is what people see, `snapshot` what
-//! a conversation starts with. Nothing here deletes a skill: it is moved out of the way and back. Called by the tool, by the
-//! routes and by the opening of conversations.
+//! The files are the user's and shared with other programs. `library` reads the folders, `folder` one skill, `proposing`
+//! stores proposals of models, `deciding` changes files, only after a person has agreed, `answers` serves reads, `snapshot`
+//! is the index that a conversation starts with. Nothing here deletes a skill: it is moved out of the way and back. Called
+//! by the tool, by the routes and by the opening of conversations.
 
 mod answers;
 mod deciding;
@@ -31,7 +31,7 @@ const AGENTS: &str = ".agents/skills";
 /// Keeps writers apart.
 #[derive(Default)]
 pub(crate) struct SkillDesk {
-    /// Held while a file is compared and written.
+    /// Locked while a file is compared and written.
     writing: tokio::sync::Mutex<()>,
 }
 
@@ -69,7 +69,7 @@ impl SkillPlace {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkillRoot {
     pub(crate) place: SkillPlace,
-    /// Without links, as far as it is there.
+    /// The path without links, as far as it exists.
     pub(crate) path: PathBuf,
 }
 

@@ -1,5 +1,5 @@
-//! Tasks: starting, continuing, listing and showing them. A task is a session; what it has beyond one is
-//! in its own row, and its status follows from its turns and requests.
+//! Tasks: starting, continuing, listing and showing them. A task is a session with an additional row; its
+//! status follows from its turns and requests.
 
 pub(crate) mod power;
 pub(crate) mod queue;
@@ -37,7 +37,7 @@ use talaria_home::faults;
 
 /// How many of the last events are shown.
 const EVENTS: u32 = 20;
-/// The most tasks that one answer holds.
+/// Maximum number of tasks in one response.
 const MOST: usize = 10_000;
 /// Pieces of text say nothing by themselves.
 const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "plan_delta"];
@@ -46,11 +46,11 @@ const PIECES: [&str; 4] = ["text_delta", "reasoning_delta", "output_delta", "pla
 const STEPS: [&str; 5] =
     ["item_started", "item_completed", "item_abandoned", "request_opened", "request_closed"];
 
-/// Who a new task belongs to, and what it has beside what was asked for.
+/// Owner and additional properties of a new task.
 #[derive(Clone)]
 pub(crate) struct TaskStart {
     pub(crate) owner: Principal,
-    /// What a person has to grant before it begins.
+    /// Power that a person must grant before it begins.
     pub(crate) widening: Option<Widening>,
     /// The conversation that delegates it, if one does.
     pub(crate) delegation: Option<NewDelegation>,
@@ -71,8 +71,8 @@ impl Engine {
         self.start_bounded(new, TaskStart { owner, widening, delegation: None, surroundings: None }).await
     }
 
-    /// Records a task that a conversation delegates. What it may have was bounded by its parent; neither Talaria's own files
-    /// nor those of Codex become writable for it.
+    /// Records a task that a conversation delegates. Its rights are bounded by its parent; neither Talaria's own files nor
+    /// those of Codex become writable for it.
     pub(crate) async fn start_delegated_task(
         &self,
         mut new: NewTask,
@@ -140,7 +140,7 @@ impl Engine {
             self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
             status::before_it_is_sent(self.inner.queue.ahead(&started.id).is_some())
         } else {
-            // The caller learns of the request with its answer. If this fails, the task puts it itself.
+            // The response to the caller names the request. If this fails, the task opens it itself.
             if let Err(error) = self.inner.put_own_request(&started.id).await {
                 tracing::warn!("the request of the task {task} is not written down yet: {error}");
             }
@@ -264,7 +264,8 @@ impl Engine {
     async fn show(&self, session: &SessionRow, alias: String, row: TaskRow) -> Result<TaskInfo, Problem> {
         let store = &self.inner.shelf.store;
         let read = async {
-            // Before the turn: a client that follows what comes after the last of them must not miss how the turn ended.
+            // Read before the turn: a client that follows events after this number must not miss the outcome of the
+            // turn.
             let events = store.last_events(&session.id, &PIECES, EVENTS).await?;
             let turns = store.last_turns(&session.id, None, u32::MAX).await?;
             let turn = turns.iter().find(|turn| turn.settled_at.is_none()).or(turns.last()).cloned();

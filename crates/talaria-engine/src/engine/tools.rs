@@ -1,8 +1,8 @@
-//! The tools that Talaria brings into a turn: which there are, which of them a new thread is offered, and what runs a call.
+//! The tools that Talaria offers to models: the registry, the selection for a new thread, and the dispatch of a call.
 //!
-//! Nothing here knows a runtime: `talaria_core::tool` is what comes in and goes out. Every call goes through the `ledger`, which
-//! runs it at most once. A call always has an outcome: an unknown tool, one that is switched off and one that takes too long
-//! fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
+//! Nothing here depends on a runtime: calls and outcomes are `talaria_core::tool`. Every call goes through the `ledger`,
+//! which runs it at most once. A call always has an outcome: an unknown tool, one that is switched off and one that takes
+//! too long fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
 //! conversations and by their turns.
 
 pub(crate) mod delegate;
@@ -32,7 +32,8 @@ pub(crate) use web::WebReader;
 /// How long a call of a tool may take that this version does not have: only its refusal is recorded.
 const REFUSAL: Duration = Duration::from_secs(1);
 
-/// A tool of the engine. Its name is answered for ever: a thread keeps the tools that it was started with.
+/// A tool of the engine. Its name must be handled permanently: a thread keeps the tools that it was started
+/// with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum EngineTool {
     Recall,
@@ -65,7 +66,8 @@ impl EngineTool {
         }
     }
 
-    /// What a call with these arguments does. A call that only reads may run again after a crash, and sub-agents may make it.
+    /// The effect of a call with these arguments. A call that only reads may run again after a crash, and sub-agents may
+    /// make it.
     fn effect(self, arguments: &Value) -> ToolEffect {
         match self {
             Self::Recall | Self::Web => ToolEffect::Reads,
@@ -92,7 +94,7 @@ impl EngineTool {
     }
 }
 
-/// The tools that a new thread is offered. What is permitted is judged again at every call.
+/// The tools that a new thread is offered. Permissions are checked again at every call.
 pub(crate) fn offered_tools(config: &Config) -> Vec<ToolSpec> {
     EngineTool::ALL.into_iter().filter(|tool| tool.is_on(config)).map(EngineTool::spec).collect()
 }

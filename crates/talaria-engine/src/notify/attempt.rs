@@ -1,7 +1,7 @@
-//! One attempt: from a claimed entry to what is to be kept about it.
+//! One attempt: from a claimed entry to its recorded result.
 //!
-//! Whatever the entry holds, this ends in time and with a fate; an entry that cannot be read is given up. Called by the
-//! deliverer, in a task of its own.
+//! Every attempt ends in time and with a result; an entry that cannot be read is abandoned. Called by the deliverer, in
+//! a separate async task.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(super) async fn attempt(senders: &Senders, owed: &Owed) -> Result<Receipt, N
     sent.unwrap_or_else(|_| Err(NotifyError::passing("the attempt took too long")))
 }
 
-/// Decides what is kept about an attempt that ended at `now`.
+/// Decides what is recorded about an attempt that ended at `now`.
 pub(super) fn fate(
     result: Result<Receipt, NotifyError>,
     attempts: u32,

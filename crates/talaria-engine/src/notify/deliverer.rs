@@ -1,9 +1,9 @@
 //! The loop that delivers: claims what is due, sends it, keeps what became of it, and sleeps until something is due.
 //!
-//! Four attempts run at once, but never two to one target: a receiver that is slow or silent holds up what is meant for
-//! it and no one else. What was claimed and cannot be sent soon goes back. When asked to stop it waits a moment for
-//! attempts that are under way; one that does not end stays claimed, so that the next engine marks it as a possible
-//! repeat. The time of day only decides what is due: no jump of it sends anything twice.
+//! Four attempts run at once, but never two to one target: a slow or silent receiver delays only its own notices.
+//! Claimed entries that cannot be sent soon are released. When asked to stop it waits briefly for attempts in progress;
+//! one that does not end stays claimed, so that the next engine marks it as a possible repeat. The time of day only
+//! decides which entries are due: no clock change sends anything twice.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -22,16 +22,16 @@ use talaria_home::clock::{chance, now_ms};
 const AT_ONCE: usize = 4;
 /// How many claimed entries wait for one that is being sent to the same target.
 const BEHIND: usize = 512;
-/// How long a claim holds: longer than everything that waits for a target can take.
+/// Duration of a claim: longer than the time limit of everything that waits for a target.
 const CLAIM: Duration = Duration::from_mins(10);
-/// How long an entry stays away that came although its target is busy.
+/// Delay of an entry whose target is busy.
 const AWAY: Duration = Duration::from_secs(30);
 /// The clock may jump, and an outbox may forget to nudge: it is looked at this often at least.
 const LOOK: Duration = Duration::from_mins(1);
 /// The pause before an outbox that failed, or that did not return what it promised, is read again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What was owed, and how the attempt went.
+/// The entry, and the result of the attempt.
 type Ended = (Owed, Result<Receipt, NotifyError>);
 
 /// The ways out, as they are configured now: a person may mend what is missing between two attempts.
@@ -45,13 +45,13 @@ pub struct Deliverer<O> {
     name: String,
     nudge: Arc<Notify>,
     running: JoinSet<Ended>,
-    /// What is being sent, by task: id and target.
+    /// Attempts in progress, by async task: id and target.
     in_hand: HashMap<Id, (String, String)>,
     /// Entries that wait for a target that is being sent to.
     behind: VecDeque<Owed>,
 }
 
-/// What was left when a deliverer stopped.
+/// Attempts left when a deliverer stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryLeftovers {
     /// Attempts that did not end in time; they stay claimed.
@@ -121,7 +121,7 @@ impl<O: Outbox> Deliverer<O> {
         Ok(wait.clamp(AGAIN, LOOK))
     }
 
-    /// Decides where a claimed entry goes.
+    /// Decides whether a claimed entry is sent, queued or released.
     async fn take(&mut self, owed: Owed, now: i64) {
         if self.holds(&owed.id) {
             // The clock jumped over our own claim; it is ours still, and longer.

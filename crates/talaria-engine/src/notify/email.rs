@@ -1,7 +1,7 @@
 //! A mailbox: plain text over SMTP, to the server that the configuration names.
 //!
-//! The server is the user's own choice, so its address is not judged. The id of the mail comes from what is owed and is
-//! the same in every attempt: a mail program shows a repeat once.
+//! The user configures the server, so its address is not checked. The message id is derived from the outbox entry and
+//! is the same in every attempt: a mail program shows a repeat once.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ fn message_id(id: &str, from: &Mailbox) -> String {
     format!("<talaria-{digest}@{domain}>")
 }
 
-/// What is trusted of a mail server called `host`.
+/// The certificates trusted for a mail server called `host`.
 fn mail_tls(roots: &Roots, host: &str) -> Result<TlsParameters, NotifyError> {
     let failed = |why: lettre::transport::smtp::Error| NotifyError::passing(format!("TLS: {why}"));
     let mut builder = TlsParametersBuilder::new(host.to_owned());

@@ -1,8 +1,8 @@
 //! Posts something to an HTTP server and looks at the status.
 //!
-//! The connection is `talaria_web`'s, which resolves a name once, judges every address behind it and connects to exactly a
-//! judged one, so that no name can lead to this machine or its network without permission. Redirects are not followed and
-//! no proxy is used, because both would lead past that check. At most 4 KiB of an answer are looked at.
+//! The connection is `talaria_web`'s, which resolves a name once, checks every address of it and connects only to a
+//! checked one, so that no name can lead to this machine or its network without permission. Redirects are not followed and
+//! no proxy is used, because both would bypass that check. At most 4 KiB of a response are read.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) struct Poster {
     connector: GuardedConnector,
 }
 
-/// What is posted.
+/// Body of the request.
 #[derive(Debug)]
 pub(super) struct Post {
     pub(super) content_type: &'static str,
@@ -78,7 +78,8 @@ fn connect_error(error: &ConnectError) -> NotifyError {
                     "the host has an address that nothing is sent to"
                 }
             };
-            // What a name leads to may pass, because a hotel's network answers for every name until one has paid.
+            // A refused address may be temporary: a captive portal answers for every name until the user has
+            // logged in.
             if *is_literal { NotifyError::permanent(message) } else { NotifyError::passing(message) }
         }
         ConnectError::NoHost | ConnectError::NoCertificateName => NotifyError::permanent(error.to_string()),
@@ -134,7 +135,7 @@ fn retry_after(response: &Response<Incoming>) -> Option<Duration> {
     Duration::try_from(at.duration_since(Timestamp::now())).ok()
 }
 
-/// Reads the beginning of what a server says about an error; whatever goes wrong, the status is what counts.
+/// Reads the beginning of an error response; if that fails, the status alone is reported.
 async fn read_excerpt(mut response: Response<Incoming>) -> Option<String> {
     let mut bytes = Vec::new();
     let reading = async {

@@ -72,7 +72,7 @@ impl Local<'_> {
         Some(Desktop { path, arguments: words(&["--app-name=Talaria", "--", title, &body]) })
     }
 
-    /// Without a bus the program would start one of its own, which no one reads.
+    /// Without a bus the program would start its own, which no one reads.
     fn has_bus(&self) -> bool {
         let value = |name: &str| {
             let found = self.environment.iter().find(|(known, _)| known == name);

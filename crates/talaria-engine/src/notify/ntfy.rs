@@ -1,7 +1,7 @@
 //! An ntfy server: title, text, urgency and a tag, published as JSON to the root of the server.
 //!
-//! As JSON and not as headers, because a header cannot hold every title. The access token goes to the configured
-//! server alone, never to one that a target names.
+//! Sent as JSON and not as headers, because a header cannot contain every title. The access token is sent only
+//! to the configured server, never to one that a target names.
 
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -67,7 +67,7 @@ impl Deliver for Ntfy<'_> {
     }
 }
 
-/// How loud it is, from 1 to 5, and the picture beside it.
+/// Priority, from 1 to 5, and emoji.
 fn urgency(notice: &Notice) -> (u8, &'static str) {
     match (notice.kind, notice.status.as_str()) {
         (NoticeKind::Request, _) => (4, "raised_hand"),

@@ -1,7 +1,7 @@
-//! What a deliverer needs of the storage of notifications. The engine's store is one; tests bring another.
+//! The storage interface of a deliverer. The engine's store implements it; tests use another.
 //!
-//! A claim is for one deliverer until a time. An entry that was claimed before and never reported comes with the note
-//! that it may be a repeat.
+//! A claim is for one deliverer until a time. An entry that was claimed before and never reported is marked as a
+//! possible repeat.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -41,7 +41,7 @@ impl OutboxError {
 pub trait Outbox: Send + Sync + 'static {
     /// Claims up to `limit` entries that are due at `now`, until `until`, none of them for a target in `except`.
     ///
-    /// A keeper that cannot leave out targets may ignore `except`; what comes too much is released.
+    /// A storage that cannot filter by target may ignore `except`; surplus entries are released.
     fn claim(
         &self,
         by: &str,
@@ -80,6 +80,6 @@ pub trait Outbox: Send + Sync + 'static {
         due_at: i64,
     ) -> impl Future<Output = Result<(), OutboxError>> + Send;
 
-    /// Says when a claim will get something, if nothing new comes.
+    /// Returns when the next entry becomes due, if nothing new arrives.
     fn next_due(&self) -> impl Future<Output = Result<Option<i64>, OutboxError>> + Send;
 }

@@ -1,8 +1,8 @@
-//! Brings a task's work into the user's checkout, all of it or nothing.
+//! Applies a task's changes to the user's checkout, completely or not at all.
 //!
-//! The difference between the base and what the worktree holds is applied to the user's files as one patch, and is not
-//! committed; the index is not touched. git fits a patch only where the lines around it are what they were, so that no
-//! change of the user's is overwritten; what it would create must not be there. Called when a person asks for it.
+//! The difference between the base and the worktree is applied to the user's files as one patch, and is not committed;
+//! the index is not changed. git applies a patch only where its context lines match, so that no change of the user is
+//! overwritten; files that it would create must not exist. Called when a person asks for it.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::git::Git;
 use super::snapshot::{Objects, Snapshot};
 use super::{Made, WorktreeError};
 
-/// What was brought into the user's checkout.
+/// The files changed in the user's checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedPatch {
     /// The files that were written or removed, from the top of the checkout.
@@ -41,7 +41,8 @@ pub(super) struct Work {
 impl Made {
     /// Applies the task's work, committed or not, to the user's checkout, uncommitted.
     ///
-    /// Checked first: where it is there already, or does not fit, nothing is changed. Neither the branch nor the worktree is touched.
+    /// Checked first: if the patch is already applied, or does not apply, nothing is changed. Neither the branch nor the
+    /// worktree is changed.
     pub async fn apply(&self) -> Result<AppliedPatch, WorktreeError> {
         if !self.repository.is_dir() {
             return Err(WorktreeError::CheckoutGone(self.repository.clone()));
@@ -89,7 +90,7 @@ impl Made {
 }
 
 impl Work {
-    /// Takes the work as a patch without renames: every path is an entry of its own.
+    /// Returns the changes as a patch without renames: every path is a separate entry.
     pub(super) async fn of(made: &Made, snapshot: &Snapshot) -> Result<Self, WorktreeError> {
         let arguments = patch(["--no-renames", "--binary"], &made.base, &snapshot.tree);
         let patch_text = snapshot.git.bytes(&arguments, b"").await?;

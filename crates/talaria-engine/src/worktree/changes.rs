@@ -1,7 +1,7 @@
-//! What a task did, for a person to look at: files, commits, and a diff of a bounded size.
+//! The changes of a task, for review by a person: files, commits, and a diff of bounded size.
 //!
-//! Compares two trees, the base and what the worktree holds now, and so never reads the worktree's own idea of itself.
-//! Writes nothing to the repository. Called by the engine whenever a task is shown.
+//! Compares two trees, the base and the current worktree, and so never trusts the worktree's own git metadata. Writes
+//! nothing to the repository. Called by the engine whenever a task is shown.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ const NAMED: usize = 20;
 /// A file of git's own that is longer than this was not written by git.
 const LONGEST: u64 = 16 * 1024;
 
-/// What a task did since its base: what is committed on its branch and what is not.
+/// The changes of a task since its base, committed on its branch or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorktreeChanges {
     /// The files that differ, by path.
@@ -45,7 +45,7 @@ pub struct WorktreeChanges {
 /// One file that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// Its path from the top of the repository; what is not UTF-8 is replaced.
+    /// Its path from the top of the repository; invalid UTF-8 is replaced.
     pub path: String,
     /// What happened to it.
     pub status: FileStatus,

@@ -1,9 +1,9 @@
 //! Removes a task's worktree and its branch.
 //!
-//! Refuses while there is work that is nowhere else, unless forced; even then uncommitted work becomes a commit
-//! first, and the ids are returned, so that all of it can be restored until git tidies up. Files that are ignored, and
-//! repositories inside the worktree, go with it. What is gone already is no error: it may be called again. git is not
-//! asked to remove the worktree, because it would look at it first with the configuration that the task could write.
+//! Refuses while there is work that exists nowhere else, unless forced; even then uncommitted work is committed first,
+//! and the ids are returned, so that all of it can be restored until git's garbage collection. Ignored files, and
+//! repositories inside the worktree, are deleted with it. Missing parts are no error: the call may be repeated. git is
+//! not asked to remove the worktree, because it would first read it with the configuration that the task could write.
 
 use std::fs;
 use std::io;
@@ -26,19 +26,19 @@ pub enum Force {
     DropWork,
 }
 
-/// What was removed, and how to have it back.
+/// The removed parts, and how to restore them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiscardedWorktree {
     /// The branch that is gone.
     pub branch: String,
     /// The commit that it was at; none if it was gone before.
     pub tip: Option<String>,
-    /// The commit that holds what was not committed, on top of the branch.
+    /// The commit with the uncommitted work, on top of the branch.
     pub kept: Option<String>,
 }
 
 impl DiscardedWorktree {
-    /// The command that brings the work back, until git tidies up; none if there was no work.
+    /// The command that restores the work, until git's garbage collection; none if there was no work.
     pub fn recovery(&self) -> Option<String> {
         let id = self.kept.as_ref().or(self.tip.as_ref())?;
         Some(format!("git branch {}-back {id}", self.branch.replace('/', "-")))
@@ -56,13 +56,14 @@ impl Made {
             return Ok(DiscardedWorktree { branch: self.branch.clone(), tip: None, kept: None });
         }
         let tip = match self.tip(&git).await {
-            // A branch that only points at another is removed as what it is; the other one stays.
+            // Of a symbolic ref only the ref itself is removed; its target stays.
             Err(WorktreeError::Tampered { .. }) => None,
             other => other?,
         };
         let kept = match (self.kept_work(tip.as_deref(), force).await, force) {
             (Ok(kept), _) => kept,
-            // What cannot be read (a file without rights, objects that the task removed) must not stay for ever.
+            // Unreadable parts (a file without permissions, objects that the task removed) must not prevent the
+            // removal.
             (Err(error), Force::DropWork) => {
                 tracing::warn!("uncommitted changes on {} cannot be kept: {error}", self.branch);
                 None
@@ -131,7 +132,7 @@ impl Made {
     }
 }
 
-/// Removes a directory, or the link that was put in its place; what a link leads to stays.
+/// Removes a directory, or a link in its place without its target.
 fn remove(path: &Path) -> Result<(), WorktreeError> {
     let removed = match fs::symlink_metadata(path) {
         Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),

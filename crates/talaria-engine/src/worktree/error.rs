@@ -17,7 +17,7 @@ pub enum WorktreeError {
     /// It lacks what we rely on.
     #[error("git {found} is too old: worktrees need {} or newer", super::git::OLDEST)]
     GitTooOld {
-        /// What was found.
+        /// The version found.
         found: String,
     },
     /// The directory belongs to no repository.
@@ -38,7 +38,7 @@ pub enum WorktreeError {
     /// The name cannot be part of a branch.
     #[error("{0:?} cannot be the name of a branch and a directory")]
     BadTask(String),
-    /// The branch is there already.
+    /// The branch exists already.
     #[error("the branch {0} exists already")]
     BranchExists(String),
     /// A branch has the name that our branches need as their folder.
@@ -63,31 +63,31 @@ pub enum WorktreeError {
         /// The user's checkout.
         repository: PathBuf,
     },
-    /// A path that cannot be kept as text.
+    /// A path that is not valid UTF-8.
     #[error("{} is not UTF-8", .0.display())]
     NotText(PathBuf),
     /// git said no.
     #[error("git {command} failed: {detail}")]
     Git {
-        /// What it was asked.
+        /// The git arguments.
         command: String,
-        /// What it said.
+        /// Its error output.
         detail: String,
     },
     /// git did not come to an end.
     #[error("git {command} was ended after {seconds} s")]
     TimedOut {
-        /// What it was asked.
+        /// The git arguments.
         command: String,
-        /// How long it was given.
+        /// The time limit.
         seconds: u64,
     },
     /// git said more than we keep.
     #[error("git {command} printed more than {limit} bytes")]
     TooMuch {
-        /// What it was asked.
+        /// The git arguments.
         command: String,
-        /// What would have been kept.
+        /// Maximum size of the output, in bytes.
         limit: usize,
     },
     /// A file could not be read or written.
@@ -95,13 +95,13 @@ pub enum WorktreeError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The task put something else in the place of what we made.
+    /// The task replaced something that we created.
     #[error("{what} is not what was made for the task")]
     Tampered {
-        /// What was found.
+        /// The replaced part.
         what: String,
     },
     /// The user's checkout is gone.

@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How much one call may say: the list of the files of a repository with a million of them.
 const OUTPUT: usize = 128 * 1024 * 1024;
 
-/// How much is kept of a complaint.
+/// Maximum length of a kept error output.
 const COMPLAINT: u64 = 4 * 1024;
 
 /// How often a call that met a change of another process is made, and the pauses between two.
@@ -68,9 +68,9 @@ const SETTINGS: [(&str, &str); 14] = [
 pub(super) struct Output {
     /// Whether it ended with success.
     pub(super) is_success: bool,
-    /// What it said.
+    /// Standard output.
     pub(super) stdout: Vec<u8>,
-    /// What it complained about.
+    /// Standard error.
     pub(super) stderr: String,
     /// It would have said more.
     pub(super) is_cut: bool,
@@ -194,7 +194,7 @@ impl Git {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async move {
             if let Some(mut stdin) = stdin {
-                // It may have read enough, and says so by how it ends.
+                // It may have read enough; its exit status decides.
                 let _ = stdin.write_all(input).await;
             }
         };
@@ -231,7 +231,7 @@ impl Git {
     }
 }
 
-/// Makes sure that git is there and new enough.
+/// Checks that git is installed and new enough.
 pub(super) async fn check_version() -> Result<(), WorktreeError> {
     let said = Git::at(Path::new("/")).text(&["version"]).await?;
     if is_new_enough(&said) { Ok(()) } else { Err(WorktreeError::GitTooOld { found: shown_version(&said) }) }
@@ -252,7 +252,7 @@ fn is_new_enough(said: &str) -> bool {
 async fn head(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(pipe) = pipe {
-        // What came before an error still helps to see what went wrong.
+        // Output before a read error still helps to diagnose it.
         let _ = pipe.take(limit as u64 + 1).read_to_end(&mut bytes).await;
     }
     bytes
@@ -262,7 +262,7 @@ async fn head(pipe: Option<impl AsyncRead + Unpin>, limit: usize) -> Vec<u8> {
 async fn complaint(pipe: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
-        // What came before an error still helps to see what went wrong.
+        // Output before a read error still helps to diagnose it.
         let _ = (&mut pipe).take(COMPLAINT).read_to_end(&mut bytes).await;
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }

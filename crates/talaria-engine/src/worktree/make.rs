@@ -1,8 +1,8 @@
 //! Makes a worktree with its branch, or nothing at all.
 //!
 //! The order is what undoing needs: the base commit (an object, harmless when left), the branch (only if it is new),
-//! the worktree. Whatever fails takes back what came before it. The user's checkout and index are only read. Here the
-//! task has not run yet, so that the worktree's own files can be believed.
+//! the worktree. A failing step undoes the earlier ones. The user's checkout and index are only read. Here the task
+//! has not run yet, so that the worktree's own files can be trusted.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -18,8 +18,8 @@ const LONGEST: usize = 100;
 
 /// Makes a worktree of the repository that `cwd` lies in, in the directory `into`, on the new branch `talaria/<task>`.
 ///
-/// `into` is created if it is not there. Several may be made of one repository at the same time. If the future is
-/// dropped half-way, a branch or a directory may stay; nothing of the user's is changed.
+/// `into` is created if it does not exist. Several worktrees of one repository may be created concurrently. If
+/// the future is dropped half-way, a branch or a directory may stay; nothing of the user's is changed.
 pub async fn make(cwd: &Path, task: &str, into: &Path, dirty: Dirty) -> Result<Made, WorktreeError> {
     check_version().await?;
     if !is_name(task) {
@@ -150,7 +150,7 @@ async fn fill(made: &mut Made, git: &Git) -> Result<(), WorktreeError> {
     copy_index(&made.admin.join("index"), &made.first_index())?;
     made.settings = fs::read_to_string(made.admin.join("config.worktree")).ok();
     if !made.cwd.is_dir() {
-        // The directory holds nothing that is committed.
+        // The directory contains no committed files.
         fs::create_dir_all(&made.cwd).map_err(WorktreeError::io(&made.cwd))?;
     }
     made.ready_roots().map(drop)

@@ -1,8 +1,8 @@
-//! What a checkout or a worktree holds at this moment, as a tree, without touching its index.
+//! The current content of a checkout or a worktree, as a tree, without changing its index.
 //!
-//! The index is our own, in the directory of worktrees: the system's temporary directory is one that sandboxed commands
-//! write. What is looked at for a person to see leaves nothing in the user's repository: its new objects lie beside the
-//! index and go with it. What must outlive the look is written to the repository ([`Objects::Kept`]).
+//! The index is our own, in the directory of worktrees: sandboxed commands can write to the system's temporary
+//! directory. A snapshot for display leaves nothing in the user's repository: its new objects are stored next to the
+//! index and deleted with it. Objects that must be kept are written to the repository ([`Objects::Kept`]).
 
 use std::ffi::OsString;
 use std::fs;
@@ -29,13 +29,13 @@ pub(super) enum Objects {
     Kept,
 }
 
-/// What a task's worktree holds.
+/// Content of a task's worktree.
 pub(super) struct Snapshot {
     /// git at the user's git directory, which also knows the objects of this snapshot.
     pub(super) git: Git,
     /// The commit of the branch; none if it is gone.
     pub(super) tip: Option<String>,
-    /// What is in the worktree; what the branch has if the worktree is gone.
+    /// The tree of the worktree; that of the branch if the worktree no longer exists.
     pub(super) tree: String,
     /// Whether that is something else than what the branch has.
     pub(super) is_uncommitted: bool,
@@ -87,7 +87,7 @@ impl Snapshot {
     }
 }
 
-/// Commits what the user's checkout holds, on top of what is checked out; returns the id.
+/// Commits the content of the user's checkout, on top of its HEAD; returns the id.
 pub(super) async fn of_checkout(user: &Repository, aside: &Path) -> Result<String, WorktreeError> {
     let unmerged = user.unmerged().await?;
     if !unmerged.is_empty() {
@@ -131,7 +131,7 @@ pub(super) fn copy_index(from: &Path, to: &Path) -> Result<bool, WorktreeError> 
     }
 }
 
-/// Whether a worktree is there; a link in its place is not one.
+/// Whether a worktree exists; a link in its place does not count.
 fn is_there(worktree: &Path) -> Result<bool, WorktreeError> {
     match fs::symlink_metadata(worktree) {
         Ok(kind) if kind.is_dir() => Ok(true),

@@ -1,8 +1,8 @@
-//! Puts everything that lies in a work tree into an index of our own, and makes a tree of it.
+//! Adds all files of a work tree to our own index, and writes a tree from it.
 //!
-//! A repository inside the work tree, be it a submodule or one that a task made, is not looked into: git would run
-//! itself there, with the configuration that it finds there, and that may name programs. What was recorded of a submodule
-//! stays as recorded; other repositories are named and left out. Called by `snapshot`.
+//! A repository inside the work tree, a submodule or one that a task created, is not entered: git would run there with
+//! that repository's configuration, which may name programs. The recorded state of a submodule is kept; other
+//! repositories are listed and left out. Called by `snapshot`.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ const TRIES: u32 = 3;
 /// The mode of a submodule.
 const LINK: &[u8] = b"160000";
 
-/// What was found.
+/// A tree of the work tree.
 pub(super) struct Staged {
     /// The tree.
     pub(super) tree: String,
@@ -85,7 +85,7 @@ async fn remove(git: &Git, entries: &[Vec<u8>]) -> Result<(), WorktreeError> {
     git.bytes(&["update-index", "--force-remove", "-z", "--stdin"], &gone).await.map(drop)
 }
 
-/// Puts submodules back, except where files of the work tree took their place.
+/// Restores submodule entries, except where files of the work tree replaced them.
 async fn restore(git: &Git, links: &[Vec<u8>], after: &[Vec<u8>]) -> Result<(), WorktreeError> {
     let taken: BTreeSet<&[u8]> =
         after.iter().filter(|entry| !entry.starts_with(LINK)).filter_map(|entry| path(entry)).collect();

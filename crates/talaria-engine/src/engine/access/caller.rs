@@ -1,4 +1,4 @@
-//! Who calls the engine, what they may do, and the record of it.
+//! The caller of the engine, its rights, and the audit log of its calls.
 //!
 //! Every public method of [`Engine`] runs for one [`Identity`]. A right that is missing is refused in words, leaves a row in
 //! the audit log and, where a command of Codex tried it, one line in the conversations on that Codex. What each caller may
@@ -38,7 +38,7 @@ pub(crate) enum Needs {
     StartAnything,
     /// To run a command outside of a turn.
     Shell,
-    /// To change what is kept, or the engine itself.
+    /// Changes to stored data or to the engine itself.
     Admin,
 }
 
@@ -61,7 +61,7 @@ impl Refusals {
         self.in_minute.fetch_add(1, Ordering::Relaxed) < REFUSALS_A_MINUTE
     }
 
-    /// What a person should know about them.
+    /// Note for the user about refused calls.
     pub(crate) fn note(&self) -> Option<String> {
         let times = |total| if total == 1 { "once".to_owned() } else { format!("{total} times") };
         match self.total.load(Ordering::Relaxed) {
@@ -227,13 +227,13 @@ impl Engine {
         Ok(rows.into_iter().map(views::audit).collect())
     }
 
-    /// Records that this caller did something that is no row of its own.
+    /// Records an action of this caller that has no row of its own.
     pub(crate) async fn record(&self, action: &str, session: &SessionId) {
         let entry = NewAudit { session: Some(session.to_string()), ..self.audit_entry(action) };
         self.keep_record(entry).await;
     }
 
-    /// Records that this caller runs a command of its own.
+    /// Records that this caller runs a shell command.
     pub(crate) async fn record_shell(&self, shell: &Shell) {
         let entry = NewAudit { session: shell.session.clone(), ..self.audit_entry("shell") };
         self.keep_record(entry).await;
@@ -266,7 +266,7 @@ impl Engine {
     }
 }
 
-/// What a caller sent as an id, harmless and short enough for a row.
+/// The id as sent by a caller, sanitised and short enough for a row.
 fn shortened(id: &str) -> String {
     plain::one_line(id).chars().take(80).collect()
 }

@@ -1,7 +1,7 @@
 //! Who may see and do what. People may do everything; a model sees and touches its own tasks, works in the directories
 //! that are opened for it, and answers only what the user's policy lets it answer.
 //!
-//! What a model may not see does not exist for it: the response is the same as for an unknown id.
+//! For a model, anything outside its scope does not exist: the response is the same as for an unknown id.
 
 use std::path::{Path, PathBuf};
 
@@ -92,8 +92,8 @@ impl Engine {
         Err(self.refused("answer", Some(request.id.as_str()), problem).await)
     }
 
-    /// Holds a new task to what its caller may ask for, and to what is there. What is refused is in the audit log.
-    /// Returns what a person has to grant before it begins; `new` is without that.
+    /// Validates a new task against its caller's rights and the file system. Refusals are in the audit log.
+    /// Returns the power that a person must grant before the task begins; `new` then lacks it.
     pub(crate) async fn bound(&self, new: &mut NewTask) -> Result<Option<Widening>, Problem> {
         match self.bounded(new).await {
             Err(problem) if problem.code == ProblemCode::Forbidden => {
@@ -155,7 +155,7 @@ impl Engine {
         }
         let read = |text: &String| text.trim().parse::<Target>().ok();
         let listed: Vec<Target> = rights.notify_targets.iter().filter_map(read).collect();
-        // What cannot be read is refused for that.
+        // A path that cannot be read is refused.
         let allowed = |text: &&String| {
             read(text).is_none_or(|target| target == Target::Local || listed.contains(&target))
         };
@@ -185,7 +185,7 @@ impl Engine {
         is_wider.then(|| Widening { ticket: mint_ticket(), network, writable_roots })
     }
 
-    /// A model works by rules; while they cannot be read as they were meant, it does not.
+    /// Models act only under rules; while the rules cannot be read, a model cannot start anything.
     fn check_rules(&self) -> Result<(), Problem> {
         let wrong = match self.inner.home.load_config() {
             Err(error) => Some(error.to_string()),
@@ -237,7 +237,7 @@ impl Engine {
         let configured = rights.roots.iter().map(|root| user_path(root, self.user_home().as_deref()));
         let mut open = Vec::new();
         for root in configured.chain(own.map(PathBuf::from)) {
-            // A root that is not there opens nothing.
+            // A root that does not exist permits nothing.
             if let Ok(root) = tokio::fs::canonicalize(root).await {
                 open.push(root);
             }
@@ -261,7 +261,7 @@ impl Engine {
     }
 }
 
-/// A directory that is there, without links in its name.
+/// The canonical path of an existing directory.
 pub(crate) async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
     let bad = |why: String| {
         Problem::new(ProblemCode::BadRequest, format!("{what} {path:?} cannot be used: {why}"))

@@ -35,7 +35,7 @@ impl Inner {
         rows: &[DelegationRow],
         journal: &mut Journal,
     ) -> Result<(), StoreError> {
-        // An engine that ended before it sent this turn has put them into the input already.
+        // An engine that ended before it sent this turn has added them to the input already.
         let is_inside = |row: &DelegationRow| row.carried == Some((ordinal, ResultCarrier::Input));
         let owed: Vec<&DelegationRow> = rows.iter().filter(|row| row.is_owed() && !is_inside(row)).collect();
         let mut results = Vec::new();
@@ -43,7 +43,7 @@ impl Inner {
         for row in owed {
             match self.as_owner().task(row.child.as_str()).await {
                 Ok(task) => results.push((row, task)),
-                // It stays owed.
+                // It is still undelivered.
                 Err(problem) => {
                     tracing::warn!("the result of {} cannot be read: {}", row.child, problem.message);
                 }
@@ -101,7 +101,7 @@ impl Engine {
         loop {
             let ended = self.inner.shelf.task_ended.notified();
             tokio::pin!(ended);
-            // An end that comes meanwhile is not missed.
+            // Subscribe first, so that a task that ends meanwhile is not missed.
             ended.as_mut().enable();
             let is_behind = match self.announce_what_ended().await {
                 Ok(()) => false,

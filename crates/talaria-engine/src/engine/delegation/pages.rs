@@ -1,4 +1,4 @@
-//! What is said of delegated tasks, to the model and to people: states, results with their files, lists. Pure.
+//! Texts about delegated tasks for the model and for people: states, results with their files, lists. Pure.
 //!
 //! Nothing here calls a task done that is not: a task that failed, was stopped or was lost says so in its first line, and what it
 //! changed before that is named as partial work.
@@ -94,7 +94,7 @@ pub(crate) fn result(task: &TaskInfo, room: usize) -> String {
     text + &work
 }
 
-/// What it changed and ran. Of a task that did not complete it is partial work.
+/// Changed files and commands. For a task that did not complete this is partial work.
 fn work(task: &TaskInfo) -> String {
     let mut lines = Vec::new();
     let partial = if task.status == TaskStatus::Completed { "Files" } else { "Partial work, files" };
@@ -154,7 +154,7 @@ pub(crate) fn input(results: &[String]) -> String {
     )
 }
 
-/// What the person reads when a task has ended.
+/// Notice to the person that a task has ended.
 pub(crate) fn announcement(task: &TaskInfo, is_delivered: bool) -> String {
     let when = match is_delivered {
         true => "the model has its result",
@@ -163,7 +163,7 @@ pub(crate) fn announcement(task: &TaskInfo, is_delivered: bool) -> String {
     format!("delegated task {} {}: {} ({when})", task.id, ending(task), title(task))
 }
 
-/// What the person reads when results go to the model with a message.
+/// Notice to the person that a message carries results to the model.
 pub(crate) fn passed_on(ids: &[String]) -> String {
     let what = if ids.len() == 1 {
         "the result of the delegated task"

@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The conversation that delegates.
 struct DelegatingParent {
     row: SessionRow,
-    /// What is in force there.
+    /// Settings in force in the parent.
     started: Started,
     /// How deep its tasks are.
     depth: i64,

@@ -1,5 +1,5 @@
-//! Who puts a question to a person, and how that asker finds its question again. The store keeps it as one text and reads
-//! nothing of it; requests are listed, answered and closed without it. Only who delivers an answer reads it.
+//! The origin of a request (Codex or Talaria itself), from which the answer is routed back. The store keeps it as opaque
+//! text; requests are listed, answered and closed without it. Only the delivery of an answer reads it.
 
 use serde::{Deserialize, Serialize};
 use talaria_codex_proto::turn::RequestIdentity;
@@ -18,7 +18,7 @@ pub(crate) enum Asker {
     },
 }
 
-/// What Talaria itself asks people.
+/// Requests of Talaria itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum QuestionTopic {
@@ -29,7 +29,7 @@ pub(crate) enum QuestionTopic {
 }
 
 impl Asker {
-    /// What is recorded of it. `host` is the host that asks.
+    /// The stored form. `host` is the host that sent the request.
     pub(crate) fn origin(&self, host: Option<String>) -> RequestOrigin {
         RequestOrigin { host, json: serde_json::to_string(self).unwrap_or_default() }
     }
@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// What the schema step for older databases writes for a request of Codex.
+    /// The form that the migration of older databases writes for a request of Codex.
     #[test]
     fn a_request_of_an_older_database_is_read() {
         let asker = |json: &str| Asker::of(&RequestOrigin { host: None, json: json.to_owned() });

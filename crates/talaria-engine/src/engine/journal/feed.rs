@@ -1,7 +1,7 @@
-//! Publishes what was recorded to the followers of a conversation: first what is stored, then what comes.
+//! Publishes recorded events to the followers of a conversation: stored events first, then live ones.
 //!
-//! A slow follower never blocks the writer: what it missed of the live stream it reads from the store. Only
-//! committed lines are published, so no one sees what a crash could take back.
+//! A slow follower never blocks the writer: it reads events that it missed from the store. Only committed
+//! events are published, so no one sees one that a crash could undo.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ impl Feed {
         let _ = self.live.send(line);
     }
 
-    /// Is there a subscriber?
+    /// Whether there is a subscriber.
     pub(crate) fn has_followers(&self) -> bool {
         self.live.receiver_count() > 0
     }

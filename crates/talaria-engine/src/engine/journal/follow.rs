@@ -1,4 +1,5 @@
-//! Follows a conversation from a number on: what is kept first, then what comes, without a gap or a repeat.
+//! Follows a conversation from a sequence number: stored events first, then live ones, without a gap or a
+//! repeat.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
-//! A question that Talaria itself puts to a person: how it is opened, what its row says, and how it is closed or withdrawn.
+//! A request of Talaria itself to a person: how it is opened, stored, closed or withdrawn.
 //!
-//! Two askers use it: a task that wants more than its sandbox (before its turn begins, in the journal of that turn) and a web
-//! page (beside a turn that runs). What an answer means is decided by the asker; a question is closed once, with what was
-//! answered or with the reason for its withdrawal.
+//! Two callers use it: a task that needs more than its sandbox (before its turn begins, in the journal of that turn) and web
+//! access (during a turn). The caller interprets the answer; a request is closed once, with its answer or with the reason
+//! for its withdrawal.
 
 use talaria_codex::conversation::Watcher as _;
 use talaria_core::ids::{SessionId, TicketId};
@@ -19,7 +19,7 @@ use crate::engine::run::opening;
 pub(crate) struct OwnQuestion(RequestRow);
 
 impl OwnQuestion {
-    /// Puts a question, and returns once it is stored.
+    /// Opens a request, and returns once it is stored.
     pub(crate) async fn open(
         ticket: &TicketId,
         ask: Ask,
@@ -30,7 +30,7 @@ impl OwnQuestion {
         journal.keep().await.map_err(|_| StoreError::Closed)
     }
 
-    /// Reads a question; none if it was never put.
+    /// Reads a request; none if it was never opened.
     pub(crate) async fn find(store: &Store, ticket: &TicketId) -> Result<Option<Self>, StoreError> {
         Ok(store.request(ticket).await?.map(Self))
     }
@@ -61,7 +61,7 @@ impl OwnQuestion {
         opening::who(&self.0)
     }
 
-    /// Closes a question that was answered. It is stored with whatever else the journal holds.
+    /// Closes an answered request. It is written together with the other pending rows of the journal.
     pub(crate) fn close(&self, journal: &mut Journal) {
         journal.close_own(&self.0.id, self.decision(), self.by(), None);
     }

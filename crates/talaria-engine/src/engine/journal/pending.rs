@@ -16,7 +16,7 @@ const ENOUGH: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     events: Vec<Event>,
-    /// How much text the pieces among them hold.
+    /// Bytes of text in the streamed pieces among them.
     text: usize,
     due: Option<Instant>,
 }
@@ -38,7 +38,7 @@ impl Pending {
         }
     }
 
-    /// When they are to be written at the latest.
+    /// Deadline for writing them.
     pub(crate) fn due(&self) -> Option<Instant> {
         self.due
     }

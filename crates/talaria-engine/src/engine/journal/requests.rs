@@ -1,5 +1,5 @@
-//! What is recorded of the requests of a turn: that one is open, what was answered and whether Codex has it, and what
-//! becomes of an answer that never got there.
+//! Records the requests of a turn: opened, answered, delivered to Codex, and the fate of an answer that was never
+//! delivered.
 
 use talaria_codex_proto::turn::{AnswerStage, Fate, Record, RecordedRequest, RequestIdentity};
 use talaria_core::escrow;
@@ -21,8 +21,8 @@ use talaria_home::clock::now_ms;
 const ESCROW_MS: i64 = 24 * 60 * 60 * 1000;
 
 impl Journal {
-    /// Resumes a turn in flight: its requests are there already. Those whose answer was secret, and is not known any
-    /// more, are open again; the others are left alone, because a person may be answering them right now.
+    /// Resumes a turn in flight, whose requests are stored already. Those whose secret answer is no longer known are
+    /// reopened; the others are unchanged, because a person may be answering them right now.
     pub(crate) fn recall(&mut self, requests: &[RecordedRequest], forgotten: Vec<TicketId>) {
         self.known.extend(requests.iter().map(|request| request.ticket.clone()));
         let open = requests.iter().filter(|request| matches!(request.standing, AnswerStage::Open));
@@ -33,7 +33,7 @@ impl Journal {
         }
     }
 
-    /// Says what becomes of a request whose Codex is gone for good.
+    /// Decides the fate of a request whose Codex process has ended.
     pub(crate) fn abandon(&mut self, request: RecordedRequest) {
         let RecordedRequest { ticket, binding, standing, is_closed, .. } = request;
         let (decision, by, fate) = match standing {
@@ -98,7 +98,7 @@ impl Journal {
         }));
     }
 
-    /// Puts a question of Talaria's own to a person.
+    /// Opens a request of Talaria itself.
     pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: QuestionTopic) {
         let opened = Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place: None, digest: None };
         Veil::default().cover(opened, &mut |event| {
@@ -185,7 +185,7 @@ impl Journal {
     }
 }
 
-/// The turn no longer waits for the answer. One that the store has and the turn never received is kept.
+/// The turn no longer waits for the answer. An answer that is stored but was not delivered to the turn is kept.
 pub(crate) fn void(ticket: TicketId) -> RequestPatch {
     RequestPatch { expires_at: Some(end_of_escrow()), ..RequestPatch::state(ticket, RequestState::Void) }
 }

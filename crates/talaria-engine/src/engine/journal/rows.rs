@@ -12,7 +12,8 @@ use talaria_core::skill::usage::folders_read;
 use talaria_core::transcript::{Message, Role};
 use talaria_store::{Change, NewMessage, RequestPatch, RequestState, SessionPatch, SessionState, TurnPatch};
 
-/// What an event changes in the rows of its turn and session. Requests are recorded by who knows their origin.
+/// Row changes that an event causes in its turn and session. Requests are recorded elsewhere, where their
+/// origin is known.
 pub(crate) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
     let turn = |patch: TurnPatch| Change::Turn(TurnPatch { ordinal, ..patch });
     match event {
@@ -103,7 +104,7 @@ pub(crate) fn kind(ask: &Ask) -> &'static str {
     }
 }
 
-/// A message of a turn. `unnamed` counts those that came from no item.
+/// A message of a turn. `unnamed` counts those without an item.
 pub(crate) fn message(ordinal: i64, message: &Message, unnamed: &mut usize) -> NewMessage {
     let role = word(&message.role);
     let name = match message.sources.first() {
@@ -123,7 +124,7 @@ pub(crate) fn message(ordinal: i64, message: &Message, unnamed: &mut usize) -> N
     }
 }
 
-/// What the person began a turn with, as it is kept.
+/// The input of a turn as a stored message.
 pub(crate) fn prompt(ordinal: i64, text: &str) -> NewMessage {
     let message = Message::user(text);
     NewMessage {
@@ -145,7 +146,7 @@ fn searched(message: &Message) -> String {
     text.trim_start().to_owned()
 }
 
-/// One line of the event stream, from what is kept of it.
+/// One line of the event stream, decoded from its row.
 pub(crate) fn line(session: &SessionId, seq: i64, at: i64, turn: Option<i64>, event: &str) -> String {
     let at = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
     let mut line = format!(r#"{{"session":"{session}","seq":{seq},"at":"{at}""#);

@@ -2,8 +2,8 @@
 //! or restored is adopted, a copy of a home that is in use leaves everything unfinished to the original.
 //!
 //! A copy must not touch a process of the original, must not answer for its turns, and must not send the notifications of
-//! the original. So its turns in flight end here with the words that the original continues them, their requests are
-//! void, notifications are abandoned, kept answers expire. Called once, by `recovery`, before any host is looked at.
+//! the original. So its turns in flight end here with the reason that the original continues them, their requests are
+//! void, notifications are abandoned, kept answers expire. Called once, by `recovery`, before any host is examined.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use talaria_home::home::TalariaHome;
 /// Why a turn of a copy was settled, as its row says it.
 const LEFT: &str = "left_to_original";
 
-/// What was found out about a home.
+/// Result of examining a home.
 pub(crate) struct Identified {
     relation: Relation,
     /// The id under which its hosts were started.
@@ -67,7 +67,7 @@ pub(crate) async fn identify(
     Ok(Identified { relation, former: recorded.map(|record| record.id), record })
 }
 
-/// What a person should know about how a home came here.
+/// Note for the user about a copied or moved home.
 fn words(relation: &Relation) -> Option<String> {
     Some(match relation {
         Relation::New | Relation::Same | Relation::Restored => return None,
@@ -123,7 +123,7 @@ impl Inner {
         store.set_home_record(&json).await
     }
 
-    /// Settles every turn that the original continues: how it ends will not be known here.
+    /// Settles every turn that the original continues: its outcome will not be known here.
     async fn leave_turns_to(self: &Arc<Self>, original: &Path) -> Result<(), StoreError> {
         let store = &self.shelf.store;
         for (session, turn) in store.unsettled().await? {

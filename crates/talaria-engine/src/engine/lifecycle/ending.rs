@@ -1,5 +1,5 @@
-//! How an engine ends: on request, or because it is not needed. It takes no more work first; then turns stop
-//! or are left to the next engine, the tasks of sessions end, and the hosts are closed or let go.
+//! Shutdown of an engine: on request, or because it is idle. It first refuses new work; then turns stop or are
+//! left to the next engine, the tasks of sessions end, and the hosts are closed or released.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +37,7 @@ impl Engine {
             Stopped { interrupted: 0, unsettled: 0, kept: running }
         } else {
             self.inner.desk.tell_all(|| Command::Interrupt { by: Who::Stop });
-            // What does not stop in time is settled by the next engine: its Codex is gone then.
+            // A turn that does not stop in time is settled by the next engine, after its Codex has ended.
             let _ = tokio::time::timeout(STOPPING, self.inner.desk.until_none_runs()).await;
             let unsettled = self.inner.desk.running().min(running);
             Stopped { interrupted: running - unsettled, unsettled, kept: 0 }
@@ -46,7 +46,7 @@ impl Engine {
         Ok(stopped)
     }
 
-    /// Waits until the engine has ended: its hosts are closed or let go, and nothing more is written.
+    /// Waits until the engine has ended: its hosts are closed or released, and nothing more is written.
     pub async fn stopped(&self) {
         let _ = self.inner.gone.subscribe().wait_for(|gone| *gone).await;
     }

@@ -1,7 +1,7 @@
 //! Lets a test fill the disk. Only in test builds (feature `faults`).
 //!
-//! The file that `TALARIA_MAX_PAGES` names holds the most pages that the database may have: that is how a disk gets full,
-//! and with an empty file it has room again.
+//! The file that `TALARIA_MAX_PAGES` names contains the maximum number of pages of the database: this simulates a full
+//! disk; an empty file removes the limit.
 
 use talaria_store::Store;
 

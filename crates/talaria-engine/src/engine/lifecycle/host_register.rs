@@ -53,7 +53,7 @@ impl HostRegister for Hotel {
     }
 }
 
-/// What was recorded about a host; `None` if it cannot be read any more.
+/// The record of a host; `None` if it can no longer be read.
 pub(crate) fn record(host: &talaria_store::HostRow) -> Option<HostRecord> {
     let intent = HostIntent {
         nonce: host.nonce.clone(),

@@ -13,7 +13,7 @@ use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
 use crate::engine::run::runtime::runtime_of;
 
-/// The permission to import. The engine does not end while one is held.
+/// Permission to import. The engine does not end while one exists.
 #[derive(Debug)]
 pub struct ImportPermit {
     /// Where imported sessions are written.

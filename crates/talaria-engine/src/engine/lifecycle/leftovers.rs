@@ -1,5 +1,6 @@
-//! What an engine left that is gone: Codex hosts of this home, and the commands of their turns. Found and ended without an
-//! engine and without the database, so that `talaria stop` and `talaria status` are true also when neither can be used.
+//! Processes that a dead engine left: Codex hosts of this home, and the commands of their turns. They are found and ended
+//! without an engine and without the database, so that `talaria stop` and `talaria status` are correct even when neither
+//! can be used.
 //!
 //! Only what is proven to be of this home counts (`codex/ownership`); a copy of a home has none. A host with a living owner,
 //! such as that of a `talaria doctor`, is not left over. The caller makes sure that no engine lives; ending takes its lock.
@@ -28,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(5);
 /// The longest command line that is shown.
 const LONGEST: usize = 200;
 
-/// What a process that was left is.
+/// Kind of a leftover process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftKind {
     /// A `codex app-server`.
@@ -42,7 +43,7 @@ pub enum LeftKind {
 pub struct LeftProcess {
     /// Its pid.
     pub pid: i32,
-    /// What it is.
+    /// Kind of process.
     pub kind: LeftKind,
     /// Its command line, not redacted; long ones are cut.
     pub command: String,
@@ -59,7 +60,7 @@ pub struct LeftEnded {
     pub survivors: Vec<LeftProcess>,
 }
 
-/// Does an engine hold this home, whether or not it answers?
+/// Whether an engine holds the lock of this home, responsive or not.
 pub fn is_held(home: &TalariaHome) -> bool {
     is_locked(&home.lock_file())
 }
@@ -81,8 +82,8 @@ pub fn find(home: &TalariaHome) -> Vec<LeftProcess> {
     of_ids(home, &OwnHosts::of_home(home))
 }
 
-/// Ends what is left, and leaves the mark that a person wants no engine: turns that are cut short by it are settled by the
-/// next engine, which reads there why. Refuses while an engine holds the home.
+/// Ends leftover processes, and writes the stop marker: turns that this interrupts are settled by the next engine, which
+/// reads the reason there. Refuses while an engine holds the home.
 pub async fn end(home: &TalariaHome, holder: &Holder) -> Result<LeftEnded, LockError> {
     let _lock = Lock::take(&home.lock_file(), holder)?;
     let own = OwnHosts::of_home(home);
@@ -112,7 +113,7 @@ async fn end_found(home: &TalariaHome, own: &OwnHosts, found: Vec<LeftProcess>) 
     let mut entries: Vec<ProcessEntry> = found.iter().map(|process| process.entry.clone()).collect();
     let gone = async {
         loop {
-            // What came up meanwhile carries the name of its host, too.
+            // Processes started meanwhile carry the name of their host, too.
             entries.extend(of_ids(home, own).into_iter().map(|process| process.entry));
             if descendants::kill_survivors(&entries) == 0 {
                 return;

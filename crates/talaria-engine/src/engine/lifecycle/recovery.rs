@@ -91,7 +91,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         let text = match self {
             Self::Lock(LockError::Held(_)) => return NextStep::StopEngine,
@@ -108,8 +108,8 @@ impl OpenError {
 }
 
 impl Engine {
-    /// Becomes the engine of a home, and resumes what an earlier one left. Returns when hosts are adopted; turns go
-    /// on beside.
+    /// Becomes the engine of a home, and resumes the work of an earlier one. Returns when hosts are adopted; turns
+    /// continue concurrently.
     pub async fn open(home: TalariaHome, options: EngineOptions) -> Result<Self, OpenError> {
         home.ensure()?;
         let holder = Holder { pid: std::process::id(), version: options.version.clone() };

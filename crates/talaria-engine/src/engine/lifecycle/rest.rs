@@ -1,4 +1,5 @@
-//! A mark in the home: a person ended the last engine and wants it to stay down until something is asked for.
+//! The stop marker in the home: a person stopped the last engine; passive clients must not start another until
+//! a command needs it.
 //!
 //! Without it an engine that was stopped looks like one that died, and a passive client would start the
 //! next one. Left before the engine ends, removed by the next engine before it listens, so a home without an engine says

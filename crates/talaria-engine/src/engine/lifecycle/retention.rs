@@ -1,4 +1,4 @@
-//! What is thrown away: whole conversations when a person says so, single events by age and count now and then.
+//! Deletion: whole conversations on request of a person, single events periodically by age and count.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use talaria_home::clock::now_ms;
 const EVERY: Duration = Duration::from_secs(6 * 60 * 60);
 /// How long after the start that begins: not while turns are being resumed.
 const FIRST: Duration = Duration::from_secs(60);
-/// How long events are kept, unless the configuration says otherwise. What was said and done is kept as messages.
+/// How long events are kept by default. Messages are not affected.
 const KEEP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// How many events of one conversation are kept, likewise.
+/// How many events of one conversation are kept by default.
 const MOST: u64 = 200_000;
 
 impl Engine {

@@ -32,7 +32,7 @@ impl Troubles {
         }
     }
 
-    /// What a person should know.
+    /// Note for the user.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.lock().iter().map(|(session, why)| format!("session {} waits: {why}", session.short())).collect()
     }

@@ -21,7 +21,7 @@ use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
 
-/// The most that one answer holds.
+/// Maximum number of entries in one response.
 const MOST: usize = 1000;
 
 impl Engine {

@@ -1,4 +1,5 @@
-//! Changes of the memory, whoever asks for them: read the files, decide on what is there, write rows, write the files.
+//! Changes the memory for every kind of caller: read the files, decide on the current entries, write rows, write the
+//! files.
 //!
 //! A batch is done as a whole, refused as a whole, or waits as a whole for a person. A text with a secret is masked before
 //! anything is decided. Only a model's changes wait: those of a person are that person's decision.
@@ -28,7 +29,7 @@ pub(crate) struct MemoryOutcome {
     pub(crate) proposal: Option<(String, String)>,
     /// A secret was masked.
     pub(crate) is_masked: bool,
-    /// What a person should know.
+    /// Notes for the user.
     pub(crate) notes: Vec<String>,
 }
 

@@ -52,7 +52,7 @@ fn in_force(snapshots: Vec<MemorySnapshotRow>, landmarks: &[EventRow]) -> Option
     }
     let since = since?;
     let mut sent = snapshots.into_iter().filter(|snapshot| snapshot.at <= since);
-    // Old events are trimmed: what is left of the first thread may begin after it was resumed.
+    // Old events are trimmed: the remaining events of the first thread may begin after it was resumed.
     let found = if is_first { sent.next() } else { sent.next_back() };
     found.filter(|snapshot| !snapshot.text.is_empty())
 }

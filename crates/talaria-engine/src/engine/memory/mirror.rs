@@ -1,7 +1,8 @@
-//! The files that mirror the memory: what a person wrote there becomes changes, what changed elsewhere is written there.
+//! The files that mirror the memory: edits by a person become changes of rows, and changed rows are written to the
+//! files.
 //!
-//! A file that cannot be read is never an empty file: it is left alone until it can be read. One that is no text is moved
-//! aside, whole. The rows are right at every moment; a file that cannot be written is written later.
+//! A file that cannot be read never counts as empty: it is left unchanged until it can be read. One that is not text is
+//! renamed, unchanged. The rows are right at every moment; a file that cannot be written is written later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use crate::engine::Inner;
 /// How often a file or the rows may change while they are compared.
 const TRIES: usize = 5;
 
-/// What a file said.
+/// Content of a file.
 enum MirrorFile {
     Missing,
     Text(String),
@@ -31,8 +32,8 @@ enum MirrorFile {
 }
 
 impl Inner {
-    /// Reads edits of the files back and writes what is missing there. Returns what a person should know. The caller holds
-    /// the right to write.
+    /// Reads edits of the files back and writes missing entries to them. Returns notes for the user. The caller holds the
+    /// write lock.
     pub(super) async fn sync_memory(&self, scopes: &[MemoryScope]) -> Result<Vec<String>, StoreError> {
         let mut notes = Vec::new();
         for scope in scopes {
@@ -84,7 +85,7 @@ impl Inner {
             faults::point("after:memory-read-back").await;
             let entries = self.remembered(std::slice::from_ref(scope)).await?;
             let texts: Vec<&str> = entries.iter().map(|entry| entry.text.as_str()).collect();
-            // A file that says the same in another form is left in the form that its author gave it.
+            // A file with the same content in another format keeps the format of its author.
             if file::parse(text.unwrap_or_default()) == texts {
                 return Ok(Ok(()));
             }
@@ -97,7 +98,7 @@ impl Inner {
                     self.note_mirror(mirror).await?;
                     return Ok(Ok(()));
                 }
-                // An editor was faster: what it wrote is read first.
+                // An editor was faster: read its changes first.
                 Err(UserFileError::Changed(_)) if tries < TRIES => tries += 1,
                 Err(error) => return Ok(Err(error)),
             }
@@ -164,7 +165,7 @@ fn read(path: &Path) -> Result<MirrorFile, UserFileError> {
     }
 }
 
-/// Moves a file beside itself, under a name that no other file has.
+/// Renames a file within its directory, to an unused name.
 fn set_aside(path: &Path) -> Result<PathBuf, UserFileError> {
     let failed = |source| UserFileError::Write { path: path.to_owned(), source };
     let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -1,7 +1,8 @@
-//! What a conversation is opened with: the persona, the memory and the skills that its runtime does not list, as text for the runtime, and the record of it.
+//! The text that a conversation is opened with: the persona, the memory and the skills that its runtime does not list, as
+//! text for the runtime, and the record of it.
 //!
-//! The text is made anew at every opening: Codex keeps the first one until a compaction, then uses the newest. Something that
-//! cannot be read is left out and said; it never keeps a conversation from being opened.
+//! The text is rebuilt at every opening: Codex keeps the first one until a compaction, then uses the newest. An unreadable
+//! part is left out and reported; it never prevents a conversation from being opened.
 
 use talaria_core::config::Config;
 use talaria_core::memory::scan::flag;
@@ -18,11 +19,11 @@ use crate::engine::Inner;
 /// The longest persona, in characters: it is part of every prompt.
 const LONGEST_PERSONA: usize = 20_000;
 
-/// What a conversation is opened with.
+/// The text that a conversation is opened with, and its record.
 #[derive(Default)]
 pub(crate) struct OpeningMemory {
     snapshot: Option<MemorySnapshot>,
-    /// What a person should know.
+    /// Notes for the user.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -39,7 +40,7 @@ impl OpeningMemory {
         }
     }
 
-    /// Adds the text to what the runtime is told besides.
+    /// Appends the text to the other instructions of the runtime.
     pub(crate) fn append_to(&self, instructions: &mut Option<String>) {
         let Some(snapshot) = &self.snapshot else { return };
         *instructions = Some(match instructions.take() {

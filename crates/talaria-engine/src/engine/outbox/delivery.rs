@@ -1,5 +1,5 @@
-//! Sends what is owed: puts the words of a notification together out of what is kept of its task, and hands them to the
-//! deliverer, which claims, tries and keeps what became of it.
+//! Sends undelivered notifications: composes the text of each from the rows of its task, and passes it to the
+//! deliverer, which claims, sends and records the result.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -112,7 +112,7 @@ impl Engine {
         Ok(session.and_then(|session| session.alias).unwrap_or_else(|| row.session.to_string()))
     }
 
-    /// What would be sent.
+    /// The notification that would be sent.
     async fn preview(&self, row: &Row) -> Result<NoticeInfo, Problem> {
         let info = self.notice_info(row, &self.name_of(row).await?);
         let message = match self.words(row).await? {
@@ -122,7 +122,7 @@ impl Engine {
         Ok(NoticeInfo { message: Some(message), ..info })
     }
 
-    /// What a notification says; `None` if it is not needed any more.
+    /// The text of a notification; `None` if it is no longer needed.
     async fn words(&self, row: &Row) -> Result<Option<QueuedNotice>, Problem> {
         let task = self.task(row.session.as_str()).await?;
         let session = self.find(row.session.as_str()).await?;
@@ -223,7 +223,8 @@ struct Keeper {
 }
 
 impl Keeper {
-    /// What is handed to the deliverer. What is not needed any more, or cannot be put into words, is settled here.
+    /// The entries passed to the deliverer. Those that are no longer needed or cannot be composed are settled
+    /// here.
     async fn prepared(&self, by: &str, row: Row) -> Result<Option<Owed>, StoreError> {
         let store = &self.engine.inner.shelf.store;
         let why = match self.engine.words(&row).await {
@@ -276,7 +277,7 @@ impl Outbox for Keeper {
         for row in store.claim_outbox(by, now, until, limit).await.map_err(OutboxError::new)? {
             match self.prepared(by, row).await {
                 Ok(owed) => prepared.extend(owed),
-                // Its claim runs out. The others are not held up.
+                // Its claim expires. The others are not delayed.
                 Err(error) => tracing::warn!(%error, "something that is owed cannot be looked at"),
             }
         }

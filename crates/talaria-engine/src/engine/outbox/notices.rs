@@ -1,7 +1,8 @@
-//! Who is notified of what: a notification is recorded in one transaction with its event, and sent as soon as it can
-//! be. What it says is put together when it is sent, out of what is kept of the task.
+//! Who is notified of what: a notification is recorded in one transaction with its event, and sent as soon as
+//! possible. Its text is composed when it is sent, from the rows of the task.
 //!
-//! Targets may hold keys (a webhook's address, a program's arguments): they are kept sealed, and shown by their label.
+//! Targets may contain secrets (a webhook's address, a program's arguments): they are stored sealed, and shown by
+//! their label.
 
 use talaria_core::api::{NoticeInfo, NoticeState, Problem, ProblemCode};
 use talaria_core::ids::TicketId;
@@ -27,7 +28,7 @@ pub(crate) fn outcome(task: &Card, ordinal: i64) -> impl Iterator<Item = NewOutb
     targets.map(move |(at, target)| entry(format!("{name}/{at}"), "outcome", target, &ordinal.to_string()))
 }
 
-/// What is owed when a task waits for a person.
+/// Notifications for a task that waits for a person.
 pub(crate) fn request(task: &Card, id: &TicketId) -> impl Iterator<Item = NewOutbox> {
     let targets = task.notify.iter().cloned().enumerate();
     targets.map(move |(at, target)| entry(format!("{id}/{at}"), "request", Some(target), id.as_str()))
@@ -38,13 +39,13 @@ fn entry(id: String, kind: &str, target: Option<String>, about: &str) -> NewOutb
     NewOutbox { id, kind: kind.to_owned(), payload, target, due_at: now_ms() }
 }
 
-/// What an entry is about: the number of a turn, or the id of a request.
+/// Subject of an entry: the number of a turn, or the id of a request.
 pub(crate) fn about(payload: &str) -> Option<String> {
     let payload: serde_json::Value = serde_json::from_str(payload).ok()?;
     Some(payload.get("about")?.as_str()?.to_owned())
 }
 
-/// A target as it is kept.
+/// A target in its stored form.
 pub(crate) fn seal_target(target: &str, seal: &Seal) -> Result<String, Problem> {
     if target == LOCAL {
         return Ok(LOCAL.to_owned());
@@ -95,7 +96,7 @@ impl Engine {
             kind: owed.kind.clone(),
             target: owed.target.as_ref().map(label),
             state: match owed.state {
-                // It stays in the outbox and will not be sent.
+                // It remains in the outbox and is never sent.
                 OutboxState::Pending if owed.target.is_none() => NoticeState::NoTarget,
                 OutboxState::Pending => NoticeState::Pending,
                 OutboxState::Sending => NoticeState::Sending,

@@ -1,4 +1,4 @@
-//! What the prompt of a conversation costs: Talaria's own parts as they were recorded, the rest as the runtime's own.
+//! Token cost of a conversation's prompt: Talaria's own parts as recorded, the rest attributed to the runtime.
 
 use talaria_core::api::{ContextPart, ContextReport, Problem};
 use talaria_core::event::Event;

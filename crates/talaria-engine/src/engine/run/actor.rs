@@ -46,7 +46,7 @@ const TASK_PATIENCE: Duration = Duration::from_secs(60);
 const EXEC_PATIENCE: Duration = Duration::from_secs(5);
 /// The pauses between two attempts to continue.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));
-/// The input for Codex when it is to continue after it was lost.
+/// The input with which Codex continues after it was lost.
 const GO_ON: &str = "Codex was stopped in the middle of the previous turn and has been started again. Some of its steps \
                      may not have been finished. Check the current state, then continue.";
 
@@ -96,7 +96,7 @@ impl Actor {
         }
     }
 
-    /// Works until nothing is to be done for a while.
+    /// Works until it was idle for a while.
     pub(crate) async fn run(mut self) {
         loop {
             let work = match self.next_work().await {
@@ -147,7 +147,7 @@ impl Actor {
         }
     }
 
-    /// How long the conversation stays loaded. One of a task makes room for those that wait.
+    /// How long the conversation stays loaded. That of a task is unloaded when other tasks wait.
     fn patience(&self) -> Duration {
         match (self.is_task, self.engine.queue.is_crowded()) {
             (true, true) => Duration::ZERO,
@@ -354,13 +354,13 @@ impl Actor {
         Ok(rows.iter().map(|row| QueuedInput::of(&input(row))).collect())
     }
 
-    /// What the journal has to know of a task.
+    /// Facts about a task that the journal uses.
     async fn card(&self, row: &SessionRow) -> Result<Option<Card>, StoreError> {
         let task = self.engine.shelf.store.task(&self.id).await?;
         Ok(task.zip(row.alias.clone()).map(|(task, id)| Card::new(id, task)))
     }
 
-    /// What is said once of a thread that lacks tools. The configuration is read for such a thread only.
+    /// Notice, shown once, that a thread lacks tools. The configuration is read for such a thread only.
     fn lack_notice(&self, row: &SessionRow) -> Option<String> {
         if row.contract_said || contract::is_current(row.contract) {
             return None;
@@ -412,9 +412,9 @@ impl Actor {
         self.call_turn_end(turn, report).await?;
         let store = &self.engine.shelf.store;
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
-        // A kept answer serves the turn after the loss, and no other.
+        // A kept answer is used by the turn after the loss, and by no other.
         store.expire_escrow(&self.id, self.engine.shelf.epoch, turn.ordinal, now_ms()).await?;
-        // What the person wants next goes before what Talaria does by itself.
+        // Input of the person runs before Talaria's own work.
         let is_next = self.next_turn().await?.is_none();
         if is_lost && is_next && !turn.ours && self.engine.continues_after_loss() {
             let text = input::text(GO_ON);
@@ -437,7 +437,7 @@ impl Actor {
 }
 
 impl Actor {
-    /// Calls the program that wants to know how a turn ended. The next turn does not wait for it.
+    /// Runs the hook for the end of a turn. The next turn does not wait for it.
     async fn call_turn_end(&self, turn: &TurnRow, report: &Report) -> Result<(), StoreError> {
         if self.engine.config().hooks.turn_end.is_none() {
             return Ok(());

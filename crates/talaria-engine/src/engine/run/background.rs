@@ -24,7 +24,7 @@ use talaria_codex::client::CallError;
 use talaria_codex::terminals::{OtherCommands, TerminalStop};
 use talaria_home::clock::now_ms;
 
-/// A background command as it is kept.
+/// A background command as stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptCommand {
     #[serde(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct KeptCommand {
 pub(crate) struct BackgroundList(Arc<Mutex<BTreeMap<SessionId, Vec<KeptCommand>>>>);
 
 impl BackgroundList {
-    /// Reads what an earlier engine kept. A text that cannot be read is left out.
+    /// Reads the commands that an earlier engine stored. Unreadable entries are skipped.
     pub(crate) async fn load(store: &Store) -> Result<Self, StoreError> {
         let rows = store.background().await?;
         let read = |(session, json): (SessionId, String)| Some((session, serde_json::from_str(&json).ok()?));
@@ -165,7 +165,7 @@ impl Engine {
             host.stop_terminals(&kept.thread).await.map_err(|error| not_stopped(&error))?;
             return Ok(BackgroundStopped { stopped, ended_before: false });
         }
-        // A turn that runs there may have commands of its own.
+        // A running turn may have its own commands.
         let is_alone = all.len() == 1
             && self.inner.last_turn(&session).await?.is_none_or(|turn| turn.settled_at.is_some());
         let others = if is_alone { OtherCommands::None } else { OtherCommands::Some };

@@ -1,7 +1,7 @@
-//! What a conversation would start with, and what there is to choose from: asked of the host that would run it.
+//! The settings that a conversation would start with, and the choices: asked of the host that would run it.
 //!
-//! No conversation is started. A host that is there already is asked; one that is started for it serves the conversation
-//! that follows, or ends like every other unused one. What Codex does not report is a note and nothing worse.
+//! No conversation is started. A running host is asked if there is one; a host started for this serves the next
+//! conversation, or ends like every other unused one. If Codex does not report something, that is a note and no error.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl Engine {
     }
 }
 
-/// A turn whose model, effort and images are to be validated.
+/// A turn whose model, effort and images are validated.
 pub(crate) struct CheckedTurn<'a> {
     pub(crate) cwd: &'a str,
     pub(crate) model: Option<&'a str>,
@@ -72,11 +72,10 @@ pub(crate) struct CheckedTurn<'a> {
 
 impl Engine {
     /// Refuses a model or an effort that Codex would not run, and images that the model cannot see, before the turn is
-    /// recorded. A Codex that cannot be
-    /// asked refuses nothing: what is wrong with it is reported by the turn.
+    /// recorded. If Codex cannot be asked, nothing is refused: the turn reports the problem.
     pub(crate) async fn check_choice(&self, turn: CheckedTurn<'_>) -> Result<(), Problem> {
         let started = turn.session.and_then(|session| session.started.as_deref()).and_then(read_started);
-        // What Codex said to be in force was validated before.
+        // Values that Codex reported as in force were validated before.
         let is_new_model = |model: &&str| started.as_ref().is_none_or(|started| started.model != **model);
         let model = turn.model.filter(is_new_model);
         let in_force = started.as_ref().and_then(|started| started.effort.as_deref());
@@ -158,7 +157,7 @@ fn next_model(session: &SessionRow) -> Option<String> {
     chosen.or_else(started).filter(|model| !model.is_empty()).or_else(|| session.model.clone())
 }
 
-/// What Codex lists, and the model that the user's configuration names. `None` if it does not say in time.
+/// Codex's list, and the model in the user's configuration. `None` if Codex does not respond in time.
 async fn listed_models(host: &Host, cwd: &str, surroundings: &Surroundings) -> Option<Offers> {
     let listed = async {
         let read = ConfigRead { cwd: cwd.to_owned(), include_layers: false };
@@ -257,7 +256,7 @@ async fn limits(
     Some(project::rate_limits(reply.rate_limits))
 }
 
-/// What Codex said; what it did not say is noted.
+/// Codex's response; a missing part becomes a note.
 fn note_missing<T>(told: Result<T, impl Display>, what: &str, notes: &mut Vec<String>) -> Option<T> {
     told.map_err(|error| {
         let why = error.to_string();

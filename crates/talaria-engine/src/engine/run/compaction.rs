@@ -1,4 +1,4 @@
-//! Shortening a conversation: a turn of its own, in which nothing is said.
+//! Compaction of a conversation: a turn of its own without input.
 //!
 //! It is recorded, sent once, followed, and resumed after a restart like every other turn; what became of it is
 //! Codex's word. Codex would interrupt a turn that runs for it (0.130 and 0.166), so it is refused meanwhile.
@@ -18,7 +18,7 @@ use talaria_home::faults;
 const SHOWN: &str = "/compact";
 
 impl Engine {
-    /// Records that a conversation is to be shortened, and has it done.
+    /// Records a compaction and starts it.
     pub async fn compact(&self, id: &str, compact: Compact) -> Result<SessionStarted, Problem> {
         let _caller = self.inner.enter()?;
         self.require(Needs::StartAnything, "compact", "shorten a conversation").await?;

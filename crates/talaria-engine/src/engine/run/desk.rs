@@ -16,7 +16,7 @@ use talaria_codex::spec::Surroundings;
 /// Something for the task of a session to do.
 #[derive(Debug)]
 pub(crate) enum Work {
-    /// A turn was recorded. The surroundings are those of the command that wants it.
+    /// A turn was recorded. The environment is that of the command that asked for it.
     Turn(Surroundings),
     /// An engine that is gone left commands running in the background.
     Background,
@@ -42,10 +42,10 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Opens the way to a turn that begins; what comes before it is sent counts too.
+    /// Opens the channel to a turn that begins; commands that arrive before the turn is sent count, too.
     pub(crate) fn open(&self) -> mpsc::UnboundedReceiver<Command> {
         // Unbounded in type, bounded by use: a command is a call of a client, whose number the server limits, or
-        // an answer that is on record. None may be dropped, and `tell` cannot wait while it holds the lock.
+        // an answer that is on record. None may be dropped, and the sender cannot wait while it holds the lock.
         let (sender, receiver) = mpsc::unbounded_channel();
         *lock(&self.commands) = Some(sender);
         self.changed.notify_waiters();
@@ -161,7 +161,7 @@ impl Desk {
         start(seat.clone(), receiver);
     }
 
-    /// Ends the task of a session unless work came in the meantime, which is given back.
+    /// Ends the task of a session unless work arrived in the meantime, which is returned.
     pub(crate) fn leave(
         &self,
         session: &SessionId,

@@ -1,4 +1,4 @@
-//! What a person says, as it is kept until Codex has it, and what is shown of it.
+//! Input of a person: sealed until Codex has it, and the form that is shown.
 
 use std::fs::File;
 use std::path::Path;
@@ -18,19 +18,19 @@ pub(crate) fn to_json(input: &[InputPart]) -> String {
     serde_json::to_string(input).unwrap_or_default()
 }
 
-/// What a turn that shortens the conversation is sealed as. No input has this form: that is always a list.
+/// Sealed form of a compaction turn. No input has this form: input is always a list.
 pub(crate) const COMPACTION: &str = r#""compaction""#;
 
-/// What a turn is to send.
+/// The content that a turn sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// What a person says.
+    /// Input of a person.
     Words(WordsContent),
-    /// That the conversation is to be shortened.
+    /// Compaction.
     Compaction,
 }
 
-/// What a person says, and text that is not the person's.
+/// Input of a person, with text from other sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WordsContent {
     pub(crate) input: Vec<InputPart>,
@@ -47,7 +47,7 @@ impl WordsContent {
     }
 }
 
-/// What was sealed.
+/// Decodes the sealed form.
 pub(crate) fn from_json(json: &str) -> Option<Content> {
     if json == COMPACTION {
         return Some(Content::Compaction);
@@ -62,8 +62,8 @@ pub(crate) fn text(text: impl Into<String>) -> Vec<InputPart> {
     vec![InputPart::Text { text: text.into() }]
 }
 
-/// Further words with the images that go with them. An image that is not there is refused here: Codex would take the
-/// words and say to the model that it could not read one.
+/// Further text with its images. A missing image is refused here: Codex would accept the text and report to the
+/// model that an image could not be read.
 pub(crate) fn of(said: String, images: &[String]) -> Result<Vec<InputPart>, Problem> {
     let mut input = text(said);
     for path in images {
@@ -84,7 +84,7 @@ pub(crate) fn of(said: String, images: &[String]) -> Result<Vec<InputPart>, Prob
     Ok(input)
 }
 
-/// What the person said, as text, with secrets masked; images are named.
+/// The input as text, with secrets masked; images are named.
 pub(crate) fn shown(input: &[InputPart]) -> String {
     let part = |part: &InputPart| match part {
         InputPart::Text { text } => Some(text.clone()),

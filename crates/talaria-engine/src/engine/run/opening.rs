@@ -1,5 +1,4 @@
-//! What a conversation is opened for and how it was opened, whichever runtime has it, and what is known of a turn that was in
-//! flight.
+//! Opening a conversation, for every runtime: its purpose, how it was opened, and the facts about a turn that was in flight.
 
 use std::time::Duration;
 
@@ -23,13 +22,13 @@ const REMEMBERED: u32 = 400;
 /// How a conversation was opened.
 #[derive(Default)]
 pub(crate) struct Opened {
-    /// What a person should know about it.
+    /// Notes for the user.
     pub(crate) notice: Option<String>,
-    /// What a person should know about its MCP servers.
+    /// Notes for the user about its MCP servers.
     pub(crate) warnings: Vec<String>,
     /// Why the Codex that had a turn in flight is gone, if it is.
     pub(crate) gone: Option<String>,
-    /// What the thread said when it was resumed.
+    /// Response of the thread when it was resumed.
     pub(crate) reading: Option<Reading>,
     /// Which tools the thread has, if it was just started.
     pub(crate) contract: Option<i64>,
@@ -37,7 +36,7 @@ pub(crate) struct Opened {
     pub(crate) offered: Vec<OfferedTool>,
 }
 
-/// What a conversation is opened for.
+/// Purpose of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// To send a turn.
@@ -51,7 +50,7 @@ pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
     Report::new(Outcome::Failed { code, message: message.into() }, None, Usage::default(), 0)
 }
 
-/// What was said and done in a session, the newest part of it.
+/// The newest part of a session's transcript.
 pub(crate) async fn messages(shelf: &Shelf, session: &SessionId) -> Vec<Message> {
     let kept = shelf.store.last_messages(session, REMEMBERED).await.unwrap_or_default();
     kept.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect()

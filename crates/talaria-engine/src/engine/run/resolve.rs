@@ -44,7 +44,7 @@ impl CodexChoice {
 /// A turn of which everything is decided.
 pub(crate) struct ResolvedTurn {
     pub(crate) codex: CodexChoice,
-    /// How it is run, as the session keeps it.
+    /// Settings, in the form stored with the session.
     pub(crate) settings: Settings,
     pub(crate) limit_ms: Option<u64>,
 }

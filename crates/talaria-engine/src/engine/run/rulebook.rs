@@ -1,8 +1,8 @@
 //! The user's rules while the engine runs: read again for every turn, and never silently absent.
 //!
-//! A file that cannot be read any more, or has an error, does not switch rules off: the deny rules that were last read stay
-//! in force, allow rules do not, and nothing is accepted without a person until the file is correct again. A file that was
-//! removed holds no rules. Called by the engine for every turn and for a person's own commands.
+//! A file that can no longer be read, or has an error, does not disable rules: the deny rules that were last read stay in
+//! force, allow rules do not, and nothing is accepted without a person until the file is correct again. A removed file
+//! means no rules. Called by the engine for every turn and for a person's own commands.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -26,7 +26,7 @@ impl Rulebook {
             }
             read => {
                 let mut deny = last.deny.clone();
-                // What can be read of the new ones holds as well.
+                // The readable new rules apply as well.
                 let new = read.map(|(config, _)| config.approvals.rules.deny).unwrap_or_default();
                 deny.extend(new.into_iter().filter(|rule| !last.deny.contains(rule)));
                 Rules { allow: Vec::new(), deny, are_incomplete: true }

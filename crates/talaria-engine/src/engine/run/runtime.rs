@@ -94,7 +94,7 @@ impl Conversation {
         }
     }
 
-    /// What is in force, as the runtime reported it.
+    /// The settings in force, as reported by the runtime.
     pub(crate) fn in_force(&self) -> &Started {
         match self {
             Self::Codex(codex) => codex.conversation.started(),
@@ -146,14 +146,14 @@ impl Conversation {
         }
     }
 
-    /// Takes what concerns background commands from what arrived, and holds the rest.
+    /// Returns frames about background commands, and holds the other ones.
     pub(crate) async fn overhear(&mut self, batch: BackgroundBatch) -> Vec<BackgroundNews> {
         match (self, batch) {
             (Self::Codex(codex), BackgroundBatch::Codex(frames)) => codex.overhear(frames).await,
         }
     }
 
-    /// Puts back what `overhear` held, for the next turn, in its order.
+    /// Returns the frames that `overhear` held to the next turn, in order.
     pub(crate) fn give_back(&mut self) {
         match self {
             Self::Codex(codex) => codex.give_back(),

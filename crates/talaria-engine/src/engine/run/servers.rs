@@ -2,8 +2,8 @@
 //!
 //! The file is read again for every opening. One that cannot be read leaves the servers of the last good reading; one
 //! server that is wrong is left out, because Codex would refuse the whole conversation for it. Both are reported in the
-//! conversation. What goes to Codex here may hold secrets: it is never written nor shown, and a Codex that records
-//! what it is sent does not get them. Called by `opening`.
+//! conversation. The values sent to Codex may contain secrets: they are never written nor shown, and a Codex that logs
+//! its requests does not get them. Called by `opening`.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ use talaria_home::home::TalariaHome;
 #[derive(Default)]
 pub(crate) struct Servers(Mutex<Option<Vec<Server>>>);
 
-/// What Codex does with what it is sent.
+/// Whether Codex logs its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ears {
     /// It keeps it to itself.
@@ -37,14 +37,14 @@ impl Ears {
     }
 }
 
-/// What a conversation gets.
+/// The servers of a conversation.
 #[derive(Default)]
 pub(crate) struct Brought {
     /// The servers by their names, in Codex's words.
     pub(crate) config: Map<String, Value>,
     /// The variables that they refer to.
     pub(crate) variables: BTreeSet<String>,
-    /// What a person should know about it.
+    /// Notes for the user.
     pub(crate) warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! How the turns of a session are run, as it is stored with the session: what a later engine needs to continue.
+//! Settings of a session's turns, as stored with the session, so that a later engine can continue.
 //!
 //! The environment of the command that asked for it is not in here, and is never written anywhere.
 
@@ -25,7 +25,7 @@ use talaria_home::home::TalariaHome;
 
 use crate::engine::run::resolve::CodexChoice;
 
-/// What was asked of the thread.
+/// Options requested for the thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Wanted {
     cwd: String,
@@ -44,12 +44,12 @@ pub(crate) struct Wanted {
     /// The terminal of the person who started it.
     #[serde(default)]
     terminal: Option<String>,
-    /// What a person has to grant before it begins.
+    /// Power that a person must grant before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     widening: Option<Widening>,
 }
 
-/// What a model wants for its task beyond the sandbox, and the request about it.
+/// Power beyond the sandbox that a model requests for its task, and the request about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Widening {
     pub(crate) ticket: TicketId,
@@ -79,12 +79,12 @@ impl Wanted {
         }
     }
 
-    /// What was asked of the thread of a session, as it was recorded.
+    /// The recorded options of a session's thread.
     pub(crate) fn of_row(row: &SessionRow) -> Option<Self> {
         serde_json::from_str(row.asked.as_deref()?).ok()
     }
 
-    /// What a person has to grant first.
+    /// Power that a person must grant first.
     pub(crate) fn needing(mut self, widening: Option<Widening>) -> Self {
         self.widening = widening;
         self
@@ -109,7 +109,7 @@ impl Wanted {
         self
     }
 
-    /// What may be written besides the working directory, and whether the network may be used.
+    /// Writable roots besides the working directory, and whether the network may be used.
     pub(crate) fn writing(mut self, roots: impl Iterator<Item = String>, network: bool) -> Self {
         self.writable_roots = roots.collect();
         self.network = network;
@@ -121,7 +121,7 @@ impl Wanted {
         std::iter::once(&self.cwd).chain(&self.writable_roots).map(String::as_str)
     }
 
-    /// What may be written besides the working directory.
+    /// Writable roots besides the working directory.
     pub(crate) fn into_writable_roots(self) -> Vec<String> {
         self.writable_roots
     }
@@ -209,7 +209,7 @@ impl Settings {
         Self { model, effort, quiet_after_ms: Some(quiet_after_ms), answers, ..self }
     }
 
-    /// What was kept with a session.
+    /// The settings stored with a session.
     pub(crate) fn of_row(session: &SessionRow) -> Option<Self> {
         serde_json::from_str(session.settings.as_deref()?).ok()
     }
@@ -235,7 +235,7 @@ impl Settings {
         Self { model, effort, quiet_after_ms, answers, ..Self::by(codex) }
     }
 
-    /// The same; a model that was chosen earlier stays where none is named.
+    /// The same; an earlier choice of model is kept if none is named.
     pub(crate) fn after(mut self, earlier: Option<&Self>) -> Self {
         self.model = self.model.or_else(|| earlier?.model.clone());
         self

@@ -1,8 +1,8 @@
 //! Runs a command line of the person's own, with what a command of the conversation may do and no more.
 //!
-//! It runs on the host that has the conversation, or would have it. Floor and deny rules hold, because a slip of the hand
-//! does as much harm as a model. Nothing is recorded: it is no part of the conversation. The command ends when no one
-//! reads what it prints any more, and when the engine ends. Called by the server for `POST /v1/shell`.
+//! It runs on the host that has the conversation, or would have it. The hard floor and deny rules apply, because a typing
+//! mistake does as much harm as a model. Nothing is recorded: it is no part of the conversation. The command ends when no
+//! client reads its output any more, and when the engine ends. Called by the server for `POST /v1/shell`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use talaria_codex::commands::{CommandEvent, CommandRefused, CommandSpec, Executi
 use talaria_codex::host::Host;
 use talaria_codex::trust;
 
-/// How many pieces wait for the reader. What comes meanwhile waits on the host, where it is bounded too.
+/// Capacity of the output channel. Further output waits on the host, where it is bounded, too.
 const WAITING: usize = 32;
 /// How often another host is asked for when the one that was given is about to be ended.
 const TRIES: u32 = 3;
@@ -59,7 +59,7 @@ struct Whereabouts {
 /// A command that was handed to Codex.
 struct Begun {
     execution: Execution,
-    /// What is to be said about its sandbox.
+    /// Note about its sandbox.
     note: Option<String>,
     at: Instant,
 }
@@ -139,7 +139,8 @@ impl Inner {
                 hide_home: self.hide_home(),
                 limit,
             };
-            // Before Codex has it: what Codex ends at the limit has then taken at least as long here.
+            // Measured before Codex receives the command: one that Codex ends at the time limit has then taken
+            // at least that long here.
             let at = Instant::now();
             match host.execute(line) {
                 Ok(execution) => return Ok(Begun { execution, note: confined.note, at }),
@@ -159,12 +160,12 @@ impl Inner {
         let host = self.hosts.get(&spec).await.map_err(|error| {
             Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}")).next(error.next_step())
         })?;
-        // No conversation takes the place that was held for one.
+        // The reserved slot is released without a conversation.
         drop(host.thread_slots().begin_opening());
         Ok(host)
     }
 
-    /// What holds on the conversation, or would hold on one that begins there.
+    /// Settings in force in the conversation, or in a new one there.
     async fn confined(
         &self,
         host: &Host,
@@ -199,12 +200,12 @@ impl Inner {
 }
 
 impl Whereabouts {
-    /// What Codex said of the conversation when it was opened last.
+    /// Codex's response when the conversation was last opened.
     fn started(&self) -> Option<Started> {
         serde_json::from_str(self.session.as_ref()?.started.as_deref()?).ok()
     }
 
-    /// What was asked of it.
+    /// Options requested for it.
     fn wanted(&self) -> Option<Wanted> {
         serde_json::from_str(self.session.as_ref()?.asked.as_deref()?).ok()
     }

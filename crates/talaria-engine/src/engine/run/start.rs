@@ -95,7 +95,7 @@ impl Engine {
     }
 
     /// Decides how a conversation of another program is continued: like a new one in its directory, with the model of the
-    /// configuration. Its history comes with the opening.
+    /// configuration. Its history is added at the opening.
     async fn adopt(
         &self,
         session: &SessionRow,
@@ -154,8 +154,8 @@ impl Inner {
         faults::point("before:prepared").await;
         let store = &self.shelf.store;
         store.create_session(row, self.lease(&id)).await.map_err(|error| views::problem(&error))?;
-        // Only for searching, so the caller does not wait for it: the turn is there already, and brings its words along
-        // when it is run.
+        // Only for the search index, so the caller does not wait for it: the turn is recorded, and its text is written
+        // again when it runs.
         let (inner, session) = (Arc::clone(self), id.clone());
         self.tasks.spawn(async move {
             let said = vec![Change::Message(rows::prompt(1, &shown))];
@@ -166,7 +166,7 @@ impl Inner {
         Ok(SessionStarted { id, task: alias, turn: 1, after: 0, codex: None })
     }
 
-    /// The row of a turn that is to be sent.
+    /// The row of a new turn.
     pub(crate) fn turn_row(
         &self,
         ordinal: i64,
@@ -180,7 +180,7 @@ impl Inner {
         })
     }
 
-    /// The row of a turn that is to send this.
+    /// The row of a new turn with this content.
     pub(crate) fn sealed_row(
         &self,
         ordinal: i64,

@@ -20,7 +20,7 @@ use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
 
-/// The most that one answer holds.
+/// Maximum number of entries in one response.
 const MOST: u32 = 1000;
 
 impl Engine {
@@ -119,7 +119,7 @@ impl Engine {
     }
 }
 
-/// What the rows say about the skills on the disk.
+/// Stored facts about the skills on disk.
 struct SkillFacts {
     sources: HashMap<String, SkillSourceRow>,
     usage: HashMap<String, (i64, i64)>,

@@ -1,4 +1,4 @@
-//! What a person decides: a proposal is accepted or rejected, a skill archived or restored.
+//! Decisions of a person: accept or reject a proposal, archive or restore a skill.
 //!
 //! A file is written before the row says so, and only if it is what the proposal was made for. Accepting again after a crash
 //! finds the file written and records it. An archival is a row before the folder moves; which of the two places has the
@@ -20,10 +20,10 @@ use super::mint;
 use super::proposing::SkillRefused;
 use crate::engine::Inner;
 
-/// The folder, beside a skill, that archived ones are moved to. Hidden, so that no program lists what is in it.
+/// The folder next to a skill that archived skills are moved to. Hidden, so that no program lists its content.
 const ARCHIVE: &str = ".archive";
 
-/// What was done.
+/// Result of a decision.
 #[derive(Debug, Default)]
 pub(crate) struct SkillOutcome {
     pub(crate) name: String,

@@ -1,7 +1,7 @@
 //! A proposed change as a unified diff, with secrets masked and nothing in it hidden.
 //!
-//! Masking comes before comparing: no part of a secret is left in a line that is only context. Called when a change is
-//! proposed; not pure, because a comparison that takes too long is cut short by the clock.
+//! Secrets are masked before the comparison, so that none remains in a context line. Called when a change is proposed;
+//! not pure, because a comparison that takes too long is cut short by the clock.
 
 use std::time::Duration;
 

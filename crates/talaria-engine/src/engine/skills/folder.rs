@@ -1,7 +1,7 @@
 //! One skill on the disk: its files are read, written, and the whole is moved. Blocks.
 //!
-//! Nothing outside of the folder is read or written, whatever is put into it meanwhile: folders and files that are links are
-//! refused, and the folder has to be the one that was judged. Texts of the user are replaced by `UserFile` alone.
+//! Nothing outside the folder is read or written, even if its content changes meanwhile: links are refused, and the folder
+//! must be the one that was checked. Texts of the user are replaced by `UserFile` alone.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -50,7 +50,7 @@ impl SkillFolder {
         Self { path: path.to_owned() }
     }
 
-    /// Reads a file; none if it is not there.
+    /// Reads a file; none if it does not exist.
     pub(crate) fn read(&self, file: &str) -> Result<Option<String>, SkillFileError> {
         check_file(file)?;
         let path = self.path.join(file);
@@ -154,7 +154,7 @@ impl SkillFolder {
         fs::rename(&self.path, target).map_err(failed)
     }
 
-    /// Refuses links between the folder and a file. None if a folder on the way, or the file, is not there.
+    /// Refuses links between the folder and a file. None if a folder on the way, or the file, does not exist.
     fn way_to(&self, file: &str) -> Result<Option<()>, SkillFileError> {
         let mut path = self.path.clone();
         for part in std::iter::once("").chain(file.split('/')) {
@@ -172,7 +172,7 @@ impl SkillFolder {
     }
 }
 
-/// Follows the links of a path as far as it is there.
+/// Resolves the links of a path as far as it exists.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = fs::canonicalize(ancestor) {

@@ -21,10 +21,10 @@ const DEEPEST: usize = 6;
 const MOST_FOLDERS: usize = 2_000;
 /// As many entries as Codex reads of a root.
 const MOST_ENTRIES: usize = 20_000;
-/// How many notes are kept; the rest is counted.
+/// Maximum number of notes; further ones are only counted.
 const MOST_NOTES: usize = 20;
 
-/// A skill that is there.
+/// An installed skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundSkill {
     pub(crate) name: String,
@@ -39,12 +39,12 @@ pub(crate) struct FoundSkill {
 pub(crate) struct SkillLibrary {
     /// By name; of two with the same name the first counts.
     pub(crate) skills: Vec<FoundSkill>,
-    /// What was left out, and why.
+    /// Skipped folders, with reasons.
     pub(crate) notes: Vec<String>,
 }
 
 impl SkillLibrary {
-    /// Reads roots. One that is not there has no skills.
+    /// Reads roots. One that does not exist has no skills.
     pub(crate) fn read(roots: &[SkillRoot]) -> Self {
         let mut library = Self::default();
         for root in roots {
@@ -57,7 +57,7 @@ impl SkillLibrary {
                 ));
             }
         }
-        // The sort is stable: of the same name the nearer root stays first.
+        // The sort is stable: of two skills with the same name the one in the nearer root is first.
         library.skills.sort_by(|a, b| a.name.cmp(&b.name));
         let more = library.notes.len().saturating_sub(MOST_NOTES);
         if more > 0 {

@@ -1,4 +1,4 @@
-//! What a model wants to change of a skill becomes a proposal: a row with the edit and its diff. No file changes here.
+//! An edit of a skill by a model becomes a proposal: a row with the edit and its diff. No file changes here.
 //!
 //! Secrets are masked before anything is decided or stored. The row keeps digests of the file instead of its text, so that a
 //! secret in a file of the user gets into no row.
@@ -55,7 +55,7 @@ pub(crate) struct SkillProposed {
 pub(crate) enum SkillRefused {
     /// The caller can read why, and do something else.
     Request(String),
-    /// Something else is there than the caller believes.
+    /// The current file differs from the one that the caller read.
     Conflict(String),
     /// The database.
     Store(StoreError),
@@ -158,7 +158,7 @@ impl Inner {
     }
 }
 
-/// What is known of an edit once the file was read.
+/// An edit, compared with the current file.
 struct PreparedEdit {
     base_digest: Option<String>,
     after_digest: Option<String>,
@@ -195,7 +195,7 @@ fn prepare(
 
 /// The same edit without secrets, and whether there were any.
 fn masked(edit: SkillEdit) -> Result<(SkillEdit, bool), SkillRefused> {
-    // What is too long to be kept is not looked through either.
+    // A text that is too long to be stored is not scanned either.
     let check = |text: &str| match text.chars().count() {
         size if size > LONGEST_SKILL_FILE => Err(SkillRefusal::TooLong { size }),
         _ => Ok(()),

@@ -1,4 +1,4 @@
-//! What a conversation starts with of the skills: an index of those that its runtime does not list itself.
+//! The skills index that a conversation starts with: those that its runtime does not list itself.
 
 use talaria_core::skill::INDEX_CHARS;
 use talaria_core::skill::index::{IndexedSkill, SkillIndex};

@@ -1,4 +1,4 @@
-//! The request that Talaria itself puts to a person: may a task that a model started have more than its sandbox?
+//! The request of Talaria itself: may a task that a model started have more than its sandbox?
 //!
 //! The wish is in the row of the session (`Widening`), apart from what is granted, until a person accepts: then
 //! both are one, in the transaction that closes the request. So an engine that ends at any moment leaves either a question
@@ -21,7 +21,7 @@ use crate::engine::run::settings::{Wanted, Widening};
 use talaria_codex::conversation::Watcher as _;
 use talaria_home::clock::now_ms;
 
-/// What a person decided about the power of a task.
+/// Decision of a person about the power of a task.
 pub(crate) enum Decided {
     /// Nothing yet.
     Nothing,
@@ -42,7 +42,7 @@ impl Inner {
         self.put_power_request(&row, &mut journal).await
     }
 
-    /// Puts the request unless it was put before.
+    /// Opens the request unless it exists.
     pub(crate) async fn put_power_request(
         &self,
         row: &SessionRow,

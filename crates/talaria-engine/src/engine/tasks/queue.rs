@@ -1,11 +1,11 @@
 //! Who may work now: tasks wait here until there is a place, one line for each caller, and the lines take turns.
 //!
-//! A task that waits for a person takes no place among those that work, because Codex does nothing then; it still holds
-//! its conversation, and those are bounded as well. Turns that an earlier engine left running get a place whatever the
-//! limits say. Nothing is kept here: after a restart the rows of the turns say who waits.
+//! A task that waits for a person occupies no slot, because Codex is idle then; it still holds its conversation, whose
+//! number is limited as well. Turns that an earlier engine left running get a slot regardless of the limits. Nothing is
+//! persisted here: after a restart the queue is rebuilt from the rows of the turns.
 //!
-//! Who comes first is decided when a task is recorded, not when its own task gets round to asking: until that comes,
-//! its place in the line is kept, and no task after it is let past.
+//! The order is fixed when a task is recorded, not when its own async task asks for a slot: until it asks, its
+//! position in the queue is reserved, and no later task overtakes it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ struct State {
     room: Room,
     working: usize,
     parked: usize,
-    /// The line that is next comes first.
+    /// The next line is first.
     lines: VecDeque<Line>,
     tickets: u64,
 }
@@ -47,7 +47,7 @@ struct Line {
 struct Waiter {
     ticket: u64,
     session: SessionId,
-    /// How it is given its place; `None` until it comes for it.
+    /// Sends the slot; `None` until the task asks for it.
     place: Option<oneshot::Sender<Place>>,
 }
 
@@ -99,7 +99,7 @@ impl Queue {
         self.call_next();
         match granted.await {
             Ok(place) => place,
-            // A waiter is only let go of with its place.
+            // A waiter is removed only together with its slot.
             Err(_) => self.enter_at_once(),
         }
     }
@@ -143,7 +143,7 @@ impl Queue {
     /// Assigns the free places.
     fn call_next(&self) {
         loop {
-            // Not in the head of the loop: the lock would be held in its body.
+            // Not in the loop's condition: the lock would be held in its body.
             let next = self.lock().next();
             let Some(waiter) = next else { return };
             let place = Place { queue: Some(self.clone()), is_parked: false };
@@ -328,7 +328,7 @@ mod tests {
         drop(leaving);
         assert_eq!((queue.ahead(&session("t")), queue.ahead(&session("s"))), (Some(0), None));
         drop(held);
-        // A place that was given out and not taken goes to the next.
+        // A slot that was granted and not accepted passes to the next waiter.
         let gone = wait(&queue, "u", "b");
         drop(poll(&mut staying));
         drop(gone);

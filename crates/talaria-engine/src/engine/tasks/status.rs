@@ -1,6 +1,6 @@
 //! The status of a task: derived from its turn and its open requests, so that it cannot disagree with them. Pure.
 //!
-//! A turn that has an outcome never gets another one: a task that is over stays over until it gets a new turn.
+//! A turn that has an outcome never gets another one: a finished task stays finished until it gets a new turn.
 
 use talaria_core::api::TaskStatus;
 use talaria_core::event::Stage;
@@ -9,7 +9,7 @@ use talaria_store::{LastTurn, TurnRow};
 
 use crate::engine::journal::rows;
 
-/// What a status is read off.
+/// The facts that determine a status.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     /// The turn that runs, or else the last one.

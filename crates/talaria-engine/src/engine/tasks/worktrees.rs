@@ -1,5 +1,5 @@
-//! The worktrees of tasks, as the API asks for them: made with the task, compared with their base, brought into the
-//! user's checkout, thrown away.
+//! The worktrees of tasks, as the API exposes them: created with the task, compared with their base, applied to the
+//! user's checkout, discarded.
 
 use serde::{Deserialize, Serialize};
 use talaria_core::api::{
@@ -22,11 +22,11 @@ const LONGEST_DIFF: usize = 1024 * 1024;
 /// How long a look at what was changed may take.
 const LOOK: std::time::Duration = std::time::Duration::from_secs(15);
 
-/// What is kept of a worktree.
+/// Stored facts about a worktree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Kept {
     pub(crate) made: Made,
-    /// What was said when it was thrown away.
+    /// Report of the discard.
     #[serde(default)]
     pub(crate) discarded: Option<String>,
 }
@@ -46,7 +46,7 @@ impl Kept {
 }
 
 impl Engine {
-    /// Makes the worktree that a task wants.
+    /// Creates the worktree that a task asked for.
     pub(crate) async fn make_worktree(&self, new: &NewTask, task: &str) -> Result<Option<Made>, Problem> {
         let Some(dirty) = new.worktree else { return Ok(None) };
         let made = worktree::make(new.cwd.as_ref(), task, &self.inner.home.worktrees_dir(), dirty).await;
@@ -75,14 +75,14 @@ impl Engine {
         })
     }
 
-    /// What a task changed, as a diff.
+    /// The changes of a task, as a diff.
     pub async fn diff(&self, id: &str) -> Result<TaskDiff, Problem> {
         let (_, kept) = self.find_worktree(id).await?;
         let diff = kept.made.diff(LONGEST_DIFF).await.map_err(|error| trouble(&error))?;
         Ok(TaskDiff { diff: redact(&diff).into_owned() })
     }
 
-    /// Brings the work of a task into the user's checkout.
+    /// Applies the changes of a task to the user's checkout.
     pub async fn apply(&self, id: &str) -> Result<Applied, Problem> {
         self.require(Needs::Admin, "apply", "bring work into the user's checkout").await?;
         let (session, kept) = self.find_worktree(id).await?;
@@ -149,7 +149,7 @@ impl Engine {
     }
 }
 
-/// What is said when a worktree is gone, and how its work is brought back.
+/// Message about a discarded worktree, and how to restore its work.
 fn farewell(gone: &worktree::DiscardedWorktree) -> String {
     match gone.recovery() {
         Some(command) => format!("discarded; to restore it (until git gc): {command}"),

@@ -1,7 +1,7 @@
 //! `talaria_delegate`: the model hands work to background tasks and collects their results.
 //!
 //! Only the main conversation delegates, and finds only its own tasks. Starting and stopping change something, so the ledger
-//! runs them once; waiting, results and lists read. What a task may do is decided in `engine/delegation`. A result that a call
+//! runs them once; waiting, results and lists read. `engine/delegation` decides the rights of a task. A result that a call
 //! returns is recorded as carried by that call before the model gets it, so that it is not delivered a second time.
 
 mod arguments;
@@ -32,7 +32,7 @@ const ROOM: usize = 9_000;
 /// How long a task that is stopped may take until the answer says that it has not ended yet.
 const STOPPING: Duration = Duration::from_secs(10);
 
-/// What the model reads about it.
+/// Description for the model.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME,
@@ -139,7 +139,7 @@ impl Inner {
         let rows = loop {
             let ended = self.shelf.task_ended.notified();
             tokio::pin!(ended);
-            // An end that comes while the rows are read is not missed.
+            // Subscribe first: a task that ends while the rows are read is not missed.
             ended.as_mut().enable();
             let rows = match id {
                 Some(id) => vec![self.own_delegation(session, id).await?],

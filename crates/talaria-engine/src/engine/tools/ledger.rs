@@ -1,9 +1,9 @@
 //! The call ledger in action: runs a call of a tool at most once and records each step before the next one happens.
 //!
-//! The row is there before the call arrives here (the journal commits it with the events that led to the call). It says
-//! `running` before the tool begins, and how it ended, with the sealed result, before the runtime gets the answer. The tool
-//! runs in a task of its own: a turn that ends, or a second offer of the same call, neither stops nor repeats it. Nothing here
-//! knows a runtime or a tool. Called by the registry beside it.
+//! The row exists before the call arrives here (the journal commits it with the events that led to the call). It is
+//! `running` before the tool begins, and has the outcome, with the sealed result, before the runtime gets the answer. The
+//! tool runs in its own async task: neither the end of the turn nor a second delivery of the same call stops or repeats it.
+//! Nothing here depends on a runtime or a tool. Called by the registry in `tools`.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -31,7 +31,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_
 /// How often a row is read that changes meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// What a tool returns, or why it did not work.
+/// Result of a tool, or the reason of its failure.
 pub(super) type ToolReturn = Result<String, String>;
 
 /// The calls that run in this engine.
@@ -45,7 +45,7 @@ struct RunningCall {
     answer: Shared<BoxFuture<'static, ToolOutcome>>,
 }
 
-/// A call that is to be answered, and what is known of its tool.
+/// A call that must be answered, and the facts about its tool.
 pub(super) struct LedgerCall {
     pub(super) session: SessionId,
     pub(super) call: ToolInvocation,
@@ -55,7 +55,7 @@ pub(super) struct LedgerCall {
     pub(super) check: &'static str,
 }
 
-/// What the ledger needs of the engine.
+/// The parts of the engine that the ledger uses.
 pub(super) struct LedgerGround<'a> {
     pub(super) shelf: &'a Shelf,
     pub(super) tasks: &'a TaskTracker,
@@ -79,8 +79,8 @@ fn digest(seal: &Seal, call: &ToolInvocation) -> String {
 }
 
 impl CallLedger {
-    /// Answers a call: runs it, waits for the run in progress, or repeats what is kept. An engine that ends answers nothing:
-    /// the next one does.
+    /// Answers a call: runs it, waits for the run in progress, or returns the stored result. An engine that ends answers
+    /// nothing: the next one does.
     pub(super) async fn answer<W>(
         &self,
         ground: LedgerGround<'_>,
@@ -287,7 +287,7 @@ impl Run {
         self.persist(ended, append).await.map(drop)
     }
 
-    /// Retries while a disk is full or busy: nothing goes on without a record. An engine that ends gives up.
+    /// Retries while a disk is full or busy: nothing continues without a record. An engine that ends gives up.
     async fn persist<T, F: Future<Output = Result<T, StoreError>>>(
         &self,
         ended: &mut watch::Receiver<bool>,

@@ -1,7 +1,8 @@
 //! `talaria_memory`: the model saves, corrects, removes and reads what is remembered across conversations.
 //!
-//! Rights are judged at every call: sub-agents and tasks that a model started only read, other tasks write if `memory.tasks`
-//! says so. A batch is done as a whole or not at all. What is refused or waits is said to the person in one line, too.
+//! Rights are checked at every call: sub-agents and tasks that a model started only read, other tasks write if
+//! `memory.tasks` permits it. A batch is applied as a whole or not at all. Refused and pending changes are reported to the
+//! person in one line, too.
 
 mod arguments;
 mod page;
@@ -23,7 +24,7 @@ use crate::engine::Inner;
 use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
 use arguments::MemoryArguments;
 
-/// What the model reads about it.
+/// Description for the model.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_memory",

@@ -27,7 +27,7 @@ use crate::engine::run::settings::Wanted;
 
 /// A tool as it is offered outside of turns.
 pub struct OutsideTool {
-    /// What the model reads about it.
+    /// Description for the model.
     pub spec: ToolSpec,
     /// Does it change nothing, whatever its arguments are?
     pub only_reads: bool,
@@ -53,7 +53,7 @@ impl EngineTool {
 }
 
 impl Engine {
-    /// Runs a tool for this caller. What the tool cannot do is in the text of the result.
+    /// Runs a tool for this caller. A failure of the tool is in the text of the result.
     pub async fn call_tool(&self, call: OutsideCall) -> Result<OutsideResult, Problem> {
         let _caller = self.inner.enter()?;
         let found = EngineTool::named(&call.tool).filter(|(tool, _)| tool.is_outside());
@@ -143,7 +143,7 @@ impl Engine {
     }
 }
 
-/// What bounds a conversation, from what is in force there; what is not known is tight.
+/// The limits of a conversation, from its settings in force; unknown settings count as restrictive.
 fn confinement(row: &SessionRow) -> ToolConfinement {
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
     let Some(started) = started else { return ToolConfinement::default() };

@@ -1,9 +1,10 @@
 //! `talaria_recall`: the model searches what was said and done in earlier conversations, and reads on where it found something.
 //!
-//! Reads only. What is kept is masked already. Which conversations it sees is judged at every call: the configured scope, else
-//! all of them for a person's conversations and the task alone for one that a model started. What belongs to the present
-//! turn is left out and counted, because the question itself would be found first; what a compaction has taken out of the
-//! prompt is found. Hits outside of the scope are not counted: their number alone would answer questions about them.
+//! Reads only. Stored messages are masked already. The visible conversations are determined at every call: the configured
+//! scope, else all of them for a person's conversations and the task alone for one that a model started. Messages of the
+//! current turn are left out and counted, because the question itself would be found first; messages that a compaction
+//! removed from the prompt are found. Hits outside of the scope are not counted: their number alone would answer questions
+//! about them.
 
 mod arguments;
 mod page;
@@ -23,14 +24,14 @@ use crate::engine::memory::project_of;
 use arguments::{RecallArguments, RecallWish};
 use page::{FoundPassage, FoundPassages, ReadPassage};
 
-/// How many passages are looked for; a model that wants more asks with rarer words.
+/// Maximum number of passages; a model that needs more searches with rarer words.
 const MOST: u32 = 200;
 /// How many messages are read at once from a conversation.
 const READ: u32 = 400;
 /// How many messages before the wanted one are shown.
 const BEFORE: usize = 4;
 
-/// What the model reads about it.
+/// Description for the model.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_recall",
@@ -66,7 +67,7 @@ pub(super) fn spec() -> ToolSpec {
     }
 }
 
-/// What a session may see.
+/// The conversations that a session may see.
 struct RecallRights {
     scope: RecallScope,
     /// The directory of its project.
@@ -85,7 +86,7 @@ impl Inner {
         self.recall_within(session, &rights, arguments).await
     }
 
-    /// The same for a program of the person that works for no conversation: it has none of its own, and sees all.
+    /// The same for a program of the person without a conversation: it sees all.
     pub(super) async fn recall_outside(&self, arguments: &Value) -> Result<String, String> {
         let rights = RecallRights { scope: RecallScope::All, project: String::new() };
         self.recall_within(&SessionId::new(""), &rights, arguments).await
@@ -212,7 +213,7 @@ impl Inner {
         let Some(around) = around else { return store.messages(session, None, READ).await };
         let rest = store.messages(session, Some(&cursor(around - 1)), READ).await?;
         let Some(turn) = rest.first().and_then(|message| message.turn) else { return Ok(rest) };
-        // A turn has few enough messages before most positions; in one that has more, the position comes first.
+        // Few messages precede most positions of a turn; in a turn with more, the position decides.
         let first = store.turn(session, turn).await?.map_or(around, |turn| turn.first_seq);
         let before = store.messages(session, Some(&cursor(first - 1)), READ).await?;
         let before: Vec<MessageRow> = before.into_iter().take_while(|message| message.seq < around).collect();

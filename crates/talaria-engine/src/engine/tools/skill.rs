@@ -20,7 +20,7 @@ use crate::engine::Inner;
 use crate::engine::skills::{SkillFolder, SkillRefused, SkillWanted};
 use arguments::{SkillArguments, SkillCall};
 
-/// What the model reads about it.
+/// Description for the model.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_skill",

@@ -1,9 +1,9 @@
 //! `talaria_web`: the model reads a web page as Markdown, one part at a time, or the passages that have certain words.
 //!
-//! The order of checks: arguments, no secret in the address, no address that can only be refused, permission (`permission`), then the guarded connection of
-//! `talaria-web`, which judges every address on every hop. Each request is in the audit log before it is sent; each refusal
-//! is there too. The text that returns is fenced as a stranger's. Nothing is fetched again for a page that the same
-//! conversation read in the last minutes.
+//! The order of checks: arguments, no secret in the address, no address that is always refused, permission (`permission`),
+//! then the guarded connection of `talaria-web`, which checks every address on every hop. Each request is in the audit log
+//! before it is sent, and so is each refusal. The returned text is fenced as untrusted. A page that the same conversation
+//! read in the last minutes is served from a cache.
 
 mod arguments;
 mod permission;
@@ -36,7 +36,7 @@ const READERS: usize = 2;
 /// The action in the audit log.
 const ACTION: &str = "read_web";
 
-/// What the model is told of it.
+/// Description for the model.
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_web",

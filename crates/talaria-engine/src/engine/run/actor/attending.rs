@@ -1,7 +1,7 @@
-//! What the task of a session does about background commands between turns: it keeps and shows what is reported of them,
-//! and after a restart it finds out which of them still run.
+//! Background commands between turns: the task of a session records and publishes reports about them, and after a
+//! restart finds out which of them still run.
 //!
-//! What arrives and concerns anything else is put back for the next turn, in its order.
+//! Other frames are held for the next turn, in order.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use super::{Actor, Journal, Purpose, Work};
 use crate::engine::run::runtime::{Conversation, FollowedAgain};
 use talaria_codex::conversation::{BackgroundNews, Watcher as _};
 
-/// Longer than any engine runs: a conversation with background commands stays loaded.
+/// Longer than any engine runs, so that a conversation with background commands stays loaded.
 const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl Actor {

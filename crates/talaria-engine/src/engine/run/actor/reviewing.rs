@@ -1,4 +1,4 @@
-//! Reviews of a conversation between its turns: begun when nothing else is to be done, deferred when work comes.
+//! Reviews of a conversation between its turns: started when the session is idle, deferred when work arrives.
 //!
 //! The row of the job decides how far a review is. A step is committed before the next one is taken, and what was done to the
 //! memory is found by the name of the job, so a review that an engine left is continued and takes effect once.
@@ -17,7 +17,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{Actor, Journal, Purpose};
 use crate::engine::run::desk::ReviewGuard;
 
-/// How often a review is begun at most: an engine that dies in it every time must not ask for ever.
+/// Maximum number of attempts of a review: an engine that dies in every attempt must not retry endlessly.
 const ATTEMPTS: i64 = 3;
 /// How often the model is asked in one attempt.
 const ASKS: usize = 2;
@@ -31,13 +31,13 @@ pub(super) struct RunningReview {
     _guard: ReviewGuard,
 }
 
-/// What came of asking.
+/// Result of asking for a review.
 pub(super) struct ReviewAnswered {
     answer: Result<ReviewAnswer, String>,
     usage: Usage,
 }
 
-/// Waits for the answer to a review; for ever if there is none. Cancel-safe.
+/// Waits for the answer to a review; never resolves if none is running. Cancel-safe.
 pub(super) async fn answer_of(review: Option<&mut RunningReview>) -> ReviewAnswered {
     let Some(review) = review else { return std::future::pending().await };
     match (&mut review.asking).await {
@@ -47,7 +47,7 @@ pub(super) async fn answer_of(review: Option<&mut RunningReview>) -> ReviewAnswe
 }
 
 impl Actor {
-    /// Begins the review that is due, if there is one and nothing else is to be done.
+    /// Starts the review that is due, if the session is idle.
     pub(super) async fn begin_review(&mut self) -> Option<RunningReview> {
         if !self.has_worked || !self.inbox.is_empty() || self.engine.check_open().is_err() {
             return None;
@@ -106,7 +106,7 @@ impl Actor {
         Ok(Some(RunningReview { row: review, asking, _stop, _guard }))
     }
 
-    /// Records the answer, applies it and reports what came of it.
+    /// Records the answer, applies it and reports the result.
     pub(super) async fn end_review(&mut self, review: RunningReview, answered: ReviewAnswered) {
         let RunningReview { row: review, _guard, .. } = review;
         let ReviewAnswered { answer, usage } = answered;
@@ -125,12 +125,12 @@ impl Actor {
             }
         };
         if let Err(error) = ended.await {
-            // The row says how far it came; the next opportunity continues from there.
+            // The row records its progress; the next opportunity continues from there.
             tracing::warn!("session {}: its review is not finished: {error}", self.id);
         }
     }
 
-    /// Gives a review up for now: a turn goes first. Nothing waits for that.
+    /// Postpones a review in favour of a turn. Nothing waits for that.
     pub(super) fn defer_review(&self, review: RunningReview) {
         let (engine, id) = (std::sync::Arc::clone(&self.engine), self.id.clone());
         let deferred = Change::Review(review.row.id, ReviewStep::Defer);

@@ -1,5 +1,5 @@
-//! What a turn waits for before it can be sent: a person who decides about its power, a place, a Codex. A wish to
-//! stop is accepted meanwhile, and input for the next turn is recorded.
+//! Waiting before a turn can be sent: for a person to grant power, for a slot, for a Codex. A stop is accepted
+//! meanwhile, and input for the next turn is recorded.
 
 use std::time::Duration;
 
@@ -72,7 +72,7 @@ pub(super) async fn unless_stopped<T>(
     }
 }
 
-/// Takes a command for a turn that has not begun; returns who wants it to stop.
+/// Handles a command for a turn that has not begun; returns who asked to stop it.
 async fn hold(
     command: Command,
     journal: &mut Journal,
@@ -80,7 +80,7 @@ async fn hold(
 ) -> Result<Option<Who>, StoreError> {
     match command {
         Command::Interrupt { by } => return Ok(Some(by)),
-        // Nothing runs yet that could take it, so it waits, also if it was meant for this turn.
+        // No turn can accept it yet, so it is queued, even if it was meant for this turn.
         Command::Say { input, when, limit, kept } => match queue(journal, input, limit) {
             Ok(queued) => {
                 journal.event(queued);
@@ -105,7 +105,7 @@ fn queue(
     journal.queue(input, limit).map(|waiting| Event::Queued { waiting, input: queued })
 }
 
-/// Commands that came too early; sent again when this is dropped.
+/// Commands that arrived too early; resent when this is dropped.
 struct Others<'a> {
     commands: Vec<Command>,
     seat: &'a Seat,

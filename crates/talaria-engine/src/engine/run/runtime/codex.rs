@@ -41,7 +41,7 @@ const MOMENT: Duration = Duration::from_millis(250);
 /// A conversation on a thread of Codex.
 pub(crate) struct CodexRuntime {
     pub(super) conversation: CodexConversation,
-    /// Frames that came between turns and concern no background command.
+    /// Frames that arrived between turns and concern no background command.
     held: VecDeque<Delivery<'static>>,
 }
 
@@ -228,7 +228,7 @@ impl Opening<'_> {
                     // for the next engine, and a moment later it is gone itself.
                     tokio::time::sleep(MOMENT).await;
                     tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
-                    // Codex lets no other process write to the conversation while one holds it.
+                    // Codex lets only one process at a time write to a conversation.
                     if host.has_other_turns(&before.thread) {
                         host.drain("it could not resume a conversation");
                     } else {
@@ -345,7 +345,7 @@ impl Opening<'_> {
         contract::of_new_thread(&names)
     }
 
-    /// The program that a conversation came from, and what was said there; none for one that began here.
+    /// The program that a conversation was imported from, with its transcript; none for one that began here.
     async fn imported(&self) -> Result<Option<(String, Past)>, StoreError> {
         let shelf = &self.engine.shelf;
         let Some(origin) = shelf.store.origin(&self.row.id).await? else { return Ok(None) };
@@ -353,7 +353,7 @@ impl Opening<'_> {
         Ok(Some((origin.program, Past { messages, ..Past::default() })))
     }
 
-    /// What is known of the conversation from before.
+    /// Earlier facts about the conversation.
     async fn past(&self) -> Past {
         let store = &self.engine.shelf.store;
         let turns = store.last_turns(&self.row.id, None, u32::MAX).await.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is read of folders that come from anywhere.
+//! Reading skill folders from untrusted sources.
 
 use std::os::unix::fs::symlink;
 

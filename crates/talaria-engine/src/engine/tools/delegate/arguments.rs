@@ -13,7 +13,7 @@ const USUAL_WAIT: u64 = 30;
 const NAMES: [&str; 4] = ["op", "goals", "id", "seconds"];
 const FIELDS: [&str; 3] = ["goal", "context", "worktree"];
 
-/// What the model wants.
+/// The requested operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum DelegateWish {
     Start(Vec<DelegatedGoal>),

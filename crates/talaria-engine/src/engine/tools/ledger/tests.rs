@@ -1,5 +1,5 @@
-//! A call that changes something takes effect once, whoever offers it how often and whatever dies; and nothing is said of it
-//! that is not known.
+//! A call that changes something takes effect once, regardless of repeated deliveries and crashes; and nothing unknown is
+//! claimed about it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -134,7 +134,7 @@ fn call(id: &str, arguments: Value) -> ToolInvocation {
 }
 
 impl TestEngine {
-    /// What the journal does before a call arrives.
+    /// The journal's part before a call arrives.
     async fn offer(&self, call: &ToolInvocation) {
         self.change(Change::ToolOffered(offered(&self.shelf.seal, 1, 1, call))).await;
     }

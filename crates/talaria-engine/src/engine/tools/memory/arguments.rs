@@ -8,17 +8,17 @@ use talaria_core::memory::draft::MemoryOperation;
 const MOST: usize = 20;
 const NAMES: [&str; 4] = ["op", "scope", "text", "find"];
 
-/// One call: its changes, and what it wants to read after them.
+/// One call: its changes, and the entries to return after them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryArguments {
     pub(super) operations: Vec<MemoryOperation>,
     pub(super) looks: Vec<MemoryLook>,
 }
 
-/// What a call wants to read.
+/// The entries that a call reads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MemoryLook {
-    /// None wants all scopes.
+    /// None means all scopes.
     pub(super) scope: Option<MemoryScope>,
     pub(super) find: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! What a call of `talaria_memory` answers: what became of each operation, the entries that were asked for, and how full the
-//! memory is. Pure; at most 10,000 characters.
+//! The response of `talaria_memory`: the result of each operation, the requested entries, and the used space. Pure; at most
+//! 10,000 characters.
 
 use std::fmt::Write as _;
 
@@ -50,7 +50,7 @@ pub(super) fn refused(operations: &[MemoryOperation], reasons: &[Option<String>]
     text
 }
 
-/// The answer: what was changed, what was read, and how full the memory is.
+/// The response: changes, entries, and the used space.
 pub(super) fn answer(
     changed: String,
     entries: &[MemoryEntry],

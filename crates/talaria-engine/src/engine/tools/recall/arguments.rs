@@ -15,7 +15,7 @@ pub(super) struct RecallArguments {
     pub(super) page: usize,
 }
 
-/// What the model wants.
+/// The requested operation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RecallWish {
     Search { query: String, kind: SearchedKind, session: Option<String> },

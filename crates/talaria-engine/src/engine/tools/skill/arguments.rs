@@ -15,7 +15,7 @@ pub(super) enum SkillArguments {
     Change(SkillCall),
 }
 
-/// What a model wants changed.
+/// The requested change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SkillCall {
     pub(super) name: String,

@@ -1,4 +1,4 @@
-//! What a call of `talaria_skill` answers, and what the person reads of it. Pure; at most 10,000 characters.
+//! The response of `talaria_skill`, and the notice to the person. Pure; at most 10,000 characters.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ pub(super) fn names(files: &[String]) -> String {
     }
 }
 
-/// What the model reads of a proposal.
+/// Response to the model about a proposal.
 pub(super) fn proposed(name: &str, proposed: &SkillProposed) -> String {
     let SkillProposed { id, size: (added, removed), .. } = proposed;
     let mut text = match proposed.is_repeat {
@@ -92,7 +92,7 @@ pub(super) fn proposed(name: &str, proposed: &SkillProposed) -> String {
     text
 }
 
-/// What the person reads of a proposal.
+/// Notice to the person about a proposal.
 pub(super) fn news(name: &str, proposed: &SkillProposed) -> String {
     let id = &proposed.id;
     let care = proposed.warning.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -107,7 +107,7 @@ fn what(proposed: &SkillProposed) -> &'static str {
     }
 }
 
-/// Pieces of a text of at most so many characters, cut at the end of a line where there is one.
+/// Splits a text into pieces of at most this many characters, at line ends where possible.
 fn pages_of(text: &str, size: usize) -> Vec<&str> {
     let mut pages = Vec::new();
     let mut rest = text;

@@ -1,10 +1,11 @@
 //! May this conversation read that site? Where its sandbox has the network, yes; elsewhere a person is asked.
 //!
-//! The request is a row like every other, put by Talaria itself in the running turn. A task of its own waits for the answer
-//! and closes it, so that a call may return before a person has decided: the next call for the same site finds the answer.
-//! `accept` serves one page, `accept_for_session` the site for the rest of the conversation (read from the row, so that a
-//! later engine knows it), `decline` the rest of the turn. What is open when the turn ends is withdrawn. An engine that is
-//! killed leaves an open row; the next one closes it with the turn, or waits for it when the call comes again.
+//! The request is a row like every other, opened by Talaria itself in the running turn. A separate async task waits for the
+//! answer and closes it, so that a call may return before a person has decided: the next call for the same site finds the
+//! answer. `accept` permits one page, `accept_for_session` the site for the rest of the conversation (read from the row, so
+//! that a later engine applies it), `decline` refuses it for the rest of the turn. Requests still open when the turn ends
+//! are withdrawn. An engine that is killed leaves an open row; the next one closes it with the turn, or waits for it when
+//! the call is repeated.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,7 +28,7 @@ use crate::engine::journal::own_question::OwnQuestion;
 /// How long one call waits for a person.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What may be read.
+/// Granted access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WebPermission {
     /// Every site.
@@ -43,7 +44,7 @@ pub(crate) struct WebQuestions {
     unused: Mutex<HashMap<TicketId, SessionId>>,
     /// Requests that a task of this engine waits for.
     watched: Mutex<HashSet<TicketId>>,
-    /// Held while a request is closed, so that it is closed once.
+    /// Locked while a request is closed, so that it is closed once.
     closing: tokio::sync::Mutex<()>,
     changed: Notify,
 }
@@ -55,7 +56,7 @@ impl WebQuestions {
     }
 }
 
-/// What the rows say about a site.
+/// Recorded decisions about a site.
 enum SiteStanding {
     Granted,
     Declined(Who),
@@ -93,7 +94,7 @@ impl Inner {
         loop {
             let changed = self.web.questions.changed.notified();
             tokio::pin!(changed);
-            // An answer that comes while the rows are read is not missed.
+            // Subscribe first: an answer that arrives while the rows are read is not missed.
             changed.as_mut().enable();
             match self.site_standing(session, &site).await.map_err(|error| unread(&error))? {
                 SiteStanding::Granted => return Ok(WebPermission::ThisSite),
@@ -169,7 +170,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Waits for the answer beside the turn, unless that is done already.
+    /// Waits for the answer concurrently with the turn, unless a task waits already.
     fn watch_web_question(self: &Arc<Self>, session: &SessionId, ticket: TicketId) {
         if !lock(&self.web.questions.watched).insert(ticket.clone()) {
             return;
@@ -254,7 +255,7 @@ impl Inner {
     }
 }
 
-/// What a person permits: the host without `www.`, and the port unless it is the usual one.
+/// The unit of permission: the host without `www.`, and the port unless it is the default.
 pub(super) fn site(url: &Url) -> String {
     let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
     host.strip_prefix("www.").unwrap_or(host).to_owned()
