@@ -1,4 +1,4 @@
-//! The answers that Codex takes, and what then is so: what the model is told and what it may do afterwards.
+//! Answers that Codex accepts, and their effect: the response to the model and its permissions afterwards.
 //!
 //! On the real Codex of both versions, without any of Talaria: these are the facts that `wire::reply` relies on. Every
 //! proper answer given here is validated against the schema of the Codex that gets it. Network approvals are not here:

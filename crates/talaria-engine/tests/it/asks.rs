@@ -1,5 +1,5 @@
-//! Every question that the real Codex can be brought to ask, answered in the shape that it takes: what the model, the
-//! server or the file system is told afterwards shows that the answer was understood.
+//! Every kind of request that the real Codex can be made to send, answered in the expected shape: the effect on the
+//! model, the server or the file system shows that the answer was understood.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,12 +24,12 @@ both_versions!(
     a_form_and_an_address_of_a_server_are_answered,
 );
 
-/// What the model was told by its last tool.
+/// The result of the model's last tool.
 fn told(real: &Real) -> String {
     real.model.requests().last().unwrap().tool_outputs().last().unwrap().clone()
 }
 
-/// A conversation in a sandbox, where Codex asks when it wants more; with a feature that is off by default.
+/// A conversation in a sandbox, where Codex asks for more; with a feature that is off by default.
 fn confined(real: &Real, feature: &str) -> ThreadStart {
     let sandbox = Some(Sandbox::WorkspaceWrite);
     with(ThreadStart { sandbox, ..real.unconfined(ApprovalPolicy::OnRequest) }, feature, json!(true))

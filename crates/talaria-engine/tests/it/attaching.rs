@@ -1,5 +1,5 @@
-//! Taking up a thread in the middle of a turn, on a host that an engine which is gone had started: what Codex tells a
-//! further connection, and what is offered again.
+//! Resuming a thread in the middle of a turn, on a host that a dead engine had started: what Codex sends to a new
+//! connection, and which requests it repeats.
 
 use serde_json::{Value, json};
 use talaria_codex::attach::AttachThreadError;
@@ -78,7 +78,7 @@ async fn an_open_approval_is_offered_again_after_the_answer_and_the_turn_complet
     assert_eq!(attached.running_turn().unwrap().status, TurnStatus::InProgress);
     assert_eq!(attached.thread.started.approval, "untrusted");
 
-    // Another connection sees the same: the request comes after the answer, with the id that it always had.
+    // Another connection sees the same: the request arrives after the response, with its original id.
     let mut bare = kept.bare().await;
     bare.call("thread/resume", json!({ "threadId": thread, "excludeTurns": true })).await.unwrap();
     let told = bare.seen.len();

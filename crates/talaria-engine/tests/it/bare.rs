@@ -1,4 +1,5 @@
-//! The smallest client of a Codex on a unix socket, beside the engine: for what Codex itself tells a further connection.
+//! A minimal client of a Codex on a unix socket, without the engine: shows what Codex itself sends to a further
+//! connection.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::stage::PATIENCE;
 
-/// A connection, and everything that came on it.
+/// A connection, and everything received on it.
 pub(crate) struct Bare {
     socket: WebSocketStream<UnixStream>,
     pub(crate) seen: Vec<Value>,
@@ -29,7 +30,7 @@ impl Bare {
         bare
     }
 
-    /// Sends a request; gives its result, or the error.
+    /// Sends a request; returns its result, or the error.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Result<Value, Value> {
         self.last_id += 1;
         let id = self.last_id;
@@ -42,7 +43,7 @@ impl Bare {
         self.socket.send(Message::text(message.to_string())).await.unwrap();
     }
 
-    /// Waits for a message that comes from now on.
+    /// Waits for a message that arrives from now on.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             let message = match tokio::time::timeout(PATIENCE, self.socket.next()).await {
@@ -62,7 +63,7 @@ impl Bare {
         self.until(|message| message["method"] == method).await
     }
 
-    /// Where the first message of this method is among those that came.
+    /// Index of the first received message with this method.
     pub(crate) fn position(&self, method: &str) -> Option<usize> {
         self.seen.iter().position(|message| message["method"] == method)
     }

@@ -1,4 +1,4 @@
-//! Another model for a conversation that goes on, and what there is to choose from, with the real Codex.
+//! Changing the model of a conversation, and the list of choices, with the real Codex.
 
 use serde_json::json;
 use talaria_core::api::{
@@ -36,7 +36,7 @@ async fn turn(home: &Home, started: &SessionStarted, turn: NewTurn) -> SessionSt
     home.on(|engine| async move { engine.start_turn(id.as_str(), turn).await }).await.unwrap()
 }
 
-/// Runs a further turn to its end; gives what it told.
+/// Runs a further turn to its end; returns its events.
 async fn run(home: &Home, started: &SessionStarted, new: NewTurn) -> Vec<Event> {
     home.model.push(Reply::say("ok"));
     let next = turn(home, started, new).await;

@@ -1,4 +1,4 @@
-//! Shortening a conversation, with the real Codex: a turn of its own that completes, fails, is stopped, and survives.
+//! Compaction, with the real Codex: a turn of its own that completes, fails, is stopped, and survives.
 
 use serde_json::json;
 use talaria_core::api::{Compact, Interrupt, Problem, ProblemCode, SessionStarted};
@@ -48,7 +48,7 @@ async fn go_on(home: &Home, started: &SessionStarted) {
     assert_eq!(home.events(&next, next.after).await.outcome().await.outcome, Outcome::Completed);
 }
 
-/// How often the conversation was shortened, as far as the steps tell.
+/// Number of compactions according to the steps.
 fn shortened(events: &[Event]) -> usize {
     let is_it = |event: &&Event| matches!(event, Event::ItemCompleted { item } if matches!(item.body, ItemBody::Compaction(_)));
     events.iter().filter(is_it).count()
@@ -192,7 +192,7 @@ async fn a_compaction_whose_codex_dies_is_lost_and_not_sent_again(codex: Codex) 
     let turns = home.detail(&started).await.turns;
     assert_eq!(turns.len(), 3, "{turns:#?}");
     assert_eq!(home.model.requests().len(), 3, "it was not sent again");
-    // What nobody said is not gone on with after a loss.
+    // A turn without input is not continued after a loss.
     let file = home.talaria().store_file();
     let store = talaria_store::Store::open(&file, 0, &Default::default()).await.unwrap();
     let turns = store.last_turns(&started.id, None, 10).await.unwrap();

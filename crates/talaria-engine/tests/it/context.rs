@@ -1,4 +1,4 @@
-//! What the prompt of a conversation costs, compared with what the model of the real Codex was sent.
+//! Token cost of a conversation's prompt, compared with the request that the real Codex sends.
 
 use std::fs;
 

@@ -17,7 +17,7 @@ both_versions!(
 
 const TOOL: &str = "talaria_recall";
 
-/// What the conversation said about tools that it lacks.
+/// Notices of the conversation about missing tools.
 async fn notices(home: &Home, started: &SessionStarted) -> Vec<String> {
     let notice = |event: Event| match event {
         Event::Warning { message } if message.contains(TOOL) => Some(message),

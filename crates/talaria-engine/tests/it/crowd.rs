@@ -1,4 +1,4 @@
-//! Many turns at once on one host: each gets its own frames, all of them, and a slow one holds up nobody.
+//! Many turns at once on one host: each gets its own frames, all of them, and a slow one delays no other.
 
 use std::sync::{Arc, mpsc as blocking};
 use std::{fs, iter};
@@ -112,7 +112,7 @@ async fn twenty_turns_at_once_get_their_own_commands(codex: Codex) {
     real.close().await;
 }
 
-/// Blocks the task of its session at the first piece of text, until it is let go.
+/// Blocks the task of its session at the first piece of text, until it is released.
 struct Stubborn {
     blocked: mpsc::UnboundedSender<()>,
     release: blocking::Receiver<()>,

@@ -51,14 +51,14 @@ async fn next_turn(home: &Home, started: &SessionStarted, text: &str) -> Report 
     home.events(&next, next.after).await.outcome().await
 }
 
-/// What the calls of tools returned to the model that was asked this.
+/// Tool results of the model that received this prompt.
 fn returned(home: &Home, prompt: &str) -> Vec<String> {
     let requests = home.model.requests();
     let asked = requests.iter().rev().find(|request| request.user_texts().contains(&prompt));
     asked.unwrap().tool_outputs()
 }
 
-/// How often a request holds this text, in what the user and the tools said.
+/// How often a request contains this text, in user input and tool results.
 fn count(request: &ModelRequest, text: &str) -> usize {
     let outputs = request.tool_outputs();
     let said = request.user_texts().into_iter().chain(outputs.iter().map(String::as_str));

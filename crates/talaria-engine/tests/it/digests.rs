@@ -1,4 +1,4 @@
-//! An answer is bound to the question that was shown: what it stands for goes with it, secrets included.
+//! An answer is bound to the question that was shown, by a digest that covers secrets, too.
 
 use talaria_core::api::{AnswerRequest, ProblemCode, RequestState, SessionStarted};
 use talaria_core::event::Event;

@@ -1,4 +1,4 @@
-//! An engine in its home: what it runs, what it writes down about it, and how it ends.
+//! An engine in its home: what it runs, what it records, and how it ends.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ async fn what_runs_when_the_engine_is_stopped_is_interrupted_and_told_so(codex: 
     let started = home.start(ApprovalPolicy::Never, "go").await;
     let mut events = home.events(&started, 0).await;
     gate.reached().await;
-    // Whoever follows is told the end of the turn before the end of the engine.
+    // A follower receives the end of the turn before the end of the engine.
     let told = async {
         let outcome = events.outcome().await.outcome;
         (outcome, events.next().await)
@@ -158,7 +158,7 @@ pub(crate) fn waiting() -> AppServer {
         let turn = json!({ "id": id, "items": [], "status": status, "error": null });
         json!({ "threadId": THREAD, "turn": turn })
     };
-    // Each turn has a name of its own, whichever process runs it.
+    // Each turn has its own name, in every process.
     let ours = "$.params.clientUserMessageId";
     let running = turn(ours, "inProgress");
     AppServer::ready([
@@ -333,7 +333,7 @@ async fn an_answer_that_a_dying_codex_may_have_had_is_shown_as_undelivered() {
     home.close().await;
 }
 
-/// The words that were returned to whoever said them.
+/// The input that was returned to its sender.
 async fn returned(home: &Home, started: &talaria_core::api::SessionStarted) -> Vec<String> {
     let events = home.all(started).await;
     let inputs = events.iter().filter_map(|event| match &event.event {

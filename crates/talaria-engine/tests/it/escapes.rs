@@ -1,6 +1,6 @@
 //! Where the tables of `places` do not reach: what happens by chance, in code mode, and on a resumed thread.
 
-// What a sandbox keeps in, and how one sees it, differs from system to system.
+// What a sandbox confines, and how to observe it, differs between systems.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -51,7 +51,7 @@ impl Lab {
     }
 }
 
-/// Accepts everything until the turn ends; gives what was said of each request.
+/// Accepts everything until the turn ends; returns the text of each request.
 async fn accept_all(client: &mut RawCodex, thread: &str, watch: &mut Watch) -> Vec<Place> {
     let mut said = Vec::new();
     loop {

@@ -1,5 +1,5 @@
-//! Calls that Codex refuses have no step of its own; images that it cannot read are left out. Both are told, with the real
-//! Codex: live, on a resumed thread, and after an engine was away.
+//! Calls that Codex refuses have no step of its own; images that it cannot read are left out. Both are reported, with the
+//! real Codex: live, on a resumed thread, and after an engine was away.
 
 use serde_json::json;
 use talaria_core::api::{NewSession, SessionStarted};
@@ -28,7 +28,7 @@ fn refused() -> [Reply; 2] {
     [Reply::new().patch(MISFIT), Reply::new().function("no_such_tool", json!({}))]
 }
 
-/// The failures that were told, one line each.
+/// The reported failures, one line each.
 fn failures(events: &[Event]) -> Vec<String> {
     let failure = |event: &Event| {
         let Event::ItemCompleted { item } = event else { return None };

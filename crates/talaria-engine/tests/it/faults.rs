@@ -1,4 +1,5 @@
-//! What the real Codex will not do: garbage, strangers, frames out of place, a sudden end. Over both transports.
+//! Faults that the real Codex does not produce: garbage, unknown messages, frames out of order, a sudden end.
+//! Over both transports.
 
 use std::sync::Arc;
 
@@ -127,7 +128,7 @@ fn approval(id: Value, thread: &str) -> Value {
     send(json!({ "id": id, "method": "item/commandExecution/requestApproval", "params": params }))
 }
 
-/// The client's answers to requests with this id, as they came.
+/// The client's answers to requests with this id, in order.
 fn answers(scripted: &Scripted, id: &Value) -> Vec<Value> {
     let received = scripted.program.received().into_iter();
     received.filter(|message| message.get("method").is_none() && message["id"] == *id).collect()
@@ -448,7 +449,7 @@ async fn a_sub_agents_request_reaches_its_parent_and_is_answered(version: &str) 
         "senderThreadId": THREAD, "receiverThreadIds": [CHILD], "agentsStates": {},
     });
     let middle = vec![
-        // One comes before the parent says whose it is, one after.
+        // One arrives before the parent names its owner, one after.
         approval(json!(8), CHILD),
         item_frame("item/completed", THREAD, TURN, spawned),
         expect_answer(8),
@@ -497,7 +498,7 @@ async fn a_sub_agents_request_that_comes_with_the_end_of_the_turn_is_put(version
     let scripted = play(version, [accept_turn("a"), play_of].concat()).await;
     let mut turn = begin(scripted.session().await, "go");
     turn.until(|event| matches!(event, Event::ItemCompleted { .. }).then_some(())).await;
-    // The sub-agent is known by now; lets the play go on.
+    // The sub-agent is known by now; lets the script continue.
     scripted.host.account().await.unwrap();
     let (ticket, _) = turn.request().await;
     turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;
@@ -534,7 +535,7 @@ async fn an_interrupt_waits_until_the_turn_has_begun(version: &str) {
     turn.until(|event| matches!(event, Event::TurnStarted { .. }).then_some(())).await;
     turn.command(Command::Interrupt { by: Who::User }).await;
     turn.until(|event| matches!(event, Event::Interrupting { .. }).then_some(())).await;
-    // Lets the play go on.
+    // Lets the script continue.
     scripted.host.account().await.unwrap();
     assert_eq!(turn.end().await.report.outcome, Outcome::Interrupted { by: Who::User });
     let received = scripted.program.received();
@@ -547,7 +548,7 @@ async fn an_interrupt_waits_until_the_turn_has_begun(version: &str) {
     scripted.close().await;
 }
 
-/// The refusal is shown with Codex's reason, and it is no end: what the turn does afterwards counts.
+/// The refusal is shown with Codex's reason, and does not end the turn: its later events count.
 async fn a_refused_interrupt_is_shown_and_the_real_end_of_the_turn_counts(version: &str) {
     let refusal = reply_error(json!({ "code": -32600, "message": "no active turn to interrupt" }));
     let by = Who::User;
@@ -591,7 +592,7 @@ async fn an_end_without_a_reason_is_not_a_success(version: &str) {
     }
 }
 
-/// The clock is paused once the interrupt has arrived: nobody waits for the limit.
+/// The clock is paused once the interrupt has arrived: the test does not wait for the limit.
 #[tokio::test]
 async fn a_codex_that_ignores_an_interrupt_is_ended_unless_others_need_it() {
     for others in [false, true] {

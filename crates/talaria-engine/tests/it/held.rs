@@ -1,5 +1,5 @@
-//! What must hold on the real Codex, each as a conversation has it: no turn takes another's end, nothing that works or
-//! waits is stopped, and a conversation outlives its Codex.
+//! Promises on the real Codex, per conversation: no turn takes another's outcome, nothing that works or waits is
+//! stopped, and a conversation outlives its Codex.
 
 mod agents;
 mod gated;
@@ -73,7 +73,7 @@ async fn an_interrupted_turn_then_another_returns_its_own_answer(codex: Codex) {
     real.close().await;
 }
 
-/// The process is there before Codex tells of it; one that is stopped in between is never told of.
+/// The process exists before Codex reports it; one that is stopped in between is never reported.
 async fn an_interrupt_at_the_very_beginning_of_a_command_leaves_no_process(codex: Codex) {
     let real = Real::start(&codex).await;
     real.model.push(Reply::new().command("sleep 9013"));
@@ -112,8 +112,8 @@ async fn a_command_that_streams_for_longer_than_the_quiet_warning_is_not_killed(
         _ => None,
     };
     turn.until(ends).await;
-    // The second one prints nothing at all, and is reported more than once. That the pauses between reports grow is a test of
-    // the turn machine, which has a clock of its own.
+    // The second one prints nothing at all, and is reported more than once. That the pauses between reports grow is a test
+    // of the turn machine, which has its own clock.
     let is_quiet = |event: &Event| match event {
         Event::Quiet { open_items, .. } => (!open_items.is_empty()).then_some(()),
         _ => None,
@@ -178,7 +178,7 @@ async fn a_request_answered_after_ten_minutes(codex: Codex) {
     assert_eq!((&ended.report.outcome, ended.text()), (&Outcome::Completed, "It is there."));
     assert!(real.home.work().join("allowed").exists());
 
-    // The same time without a question is too long, or the test would hold nothing.
+    // The same time without a question exceeds the limit, or the test would prove nothing.
     real.model.push(Reply::new().text("It ").stall());
     let mut turn = begin_within(ended.session, "and now?", LIMIT);
     turn.until(|event| matches!(event, Event::TextDelta { .. }).then_some(())).await;
@@ -188,7 +188,7 @@ async fn a_request_answered_after_ten_minutes(codex: Codex) {
     real.close().await;
 }
 
-/// Lets time pass that nobody waits for.
+/// Advances the virtual clock.
 async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;

@@ -1,9 +1,9 @@
 //! Talaria's own files in the sandboxes of the real Codex: nothing in them can read, write or reach what a home keeps.
 //!
 //! Newer versions of Codex hide nothing by default where a person may let a command leave the sandbox without a network,
-//! because it would not leave then; the last scenarios hold that, and what the configuration changes about it.
+//! because it would not leave then; the last scenarios test that, and the effect of the configuration.
 
-// What a sandbox hides, and how one sees it, differs from system to system.
+// What a sandbox hides, and how to observe it, differs between systems.
 #![cfg(target_os = "linux")]
 
 mod probe;
@@ -133,7 +133,7 @@ async fn a_command_of_the_persons_own_sees_nothing_either(codex: Codex) {
     home.close().await;
 }
 
-/// What a command of the person's own prints, without complaints.
+/// Standard output of a person's own command.
 async fn printed(home: &Home, shell: Shell) -> String {
     let mut run = home.on(|engine| async move { engine.shell(shell).await }).await.unwrap();
     let mut out = String::new();
@@ -186,7 +186,7 @@ async fn a_home_that_the_sandbox_could_write_is_hidden_and_left_as_it_was(codex:
     let started = home.sandboxed_in(&cwd, ApprovalPolicy::Never, &text).await;
     assert_eq!(probe.seen(&home), format!("{HIDDEN}{USABLE}"));
     assert_eq!(entries(), before, "nothing was made in the home");
-    // What comes later is hidden as well.
+    // Files created later are hidden as well.
     fs::write(home.talaria().root().join("engine.log"), "a line").unwrap();
     let log = home.talaria().root().join("engine.log");
     home.next(&started, &format!("cat {} 2>/dev/null | wc -c", log.display())).await;
@@ -261,7 +261,7 @@ impl Home {
         self.events(started, after).await.outcome().await;
     }
 
-    /// What a person was told about a conversation.
+    /// Notices of a conversation to the person.
     async fn told_about(&self, started: &SessionStarted) -> Vec<String> {
         let events = self.all(started).await;
         events.iter().map(|numbered| format!("{:?}", numbered.event)).collect()

@@ -1,7 +1,7 @@
 //! A home of Talaria with an engine that can be stopped, dropped like one that was killed, and followed by another.
 //!
-//! Each engine has a runtime of its own: when that is shut down, every task of the engine ends wherever it is, and only
-//! what is on the disk is left, and Codex. `close` checks that nothing is left behind.
+//! Each engine has its own runtime: when that is shut down, every task of the engine ends at once, and only the files
+//! and Codex remain. `close` checks that no process remains.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -83,7 +83,7 @@ impl Home {
         home
     }
 
-    /// Names the Codex to use, and puts it first on PATH: a model may not name one.
+    /// Names the Codex to use, and prepends it to PATH: a model may not name one.
     fn use_codex(&mut self, program: &Path) {
         self.caller.codex = Some(program.to_str().unwrap().to_owned());
         let path = self.caller.environment.iter_mut().find(|(name, _)| name == "PATH");
@@ -91,7 +91,7 @@ impl Home {
         *path = format!("{directory}:{path}");
     }
 
-    /// Puts a script in the place of Codex.
+    /// Replaces Codex by a script.
     pub(crate) fn install(&mut self, server: AppServer) -> InstalledAppServer {
         let installed = server.version("0.166.0").install(&self.codex_home.root().join("bin"));
         self.use_codex(&installed.codex);
@@ -107,7 +107,7 @@ impl Home {
         std::fs::write(self.talaria().config_file(), toml).unwrap();
     }
 
-    /// Brings up an engine. The one before may take a moment to let go.
+    /// Starts an engine. The previous one may take a moment to release the lock.
     pub(crate) async fn open(&mut self) {
         self.open_with(None).await;
     }
@@ -275,7 +275,7 @@ impl Drop for Home {
     }
 }
 
-/// The events of a conversation; each comes with the next number, or the test fails.
+/// The events of a conversation; each has the next number, or the test fails.
 pub(crate) struct Events {
     follow: JournalFollower,
     last: i64,
@@ -294,7 +294,7 @@ impl Events {
         Some(numbered.event)
     }
 
-    /// Waits for an event for which `pick` gives something.
+    /// Waits for an event for which `pick` returns a value.
     pub(crate) async fn until<T>(&mut self, pick: impl Fn(&Event) -> Option<T>) -> T {
         loop {
             let Some(event) = self.next().await else { panic!("the engine ended: {:#?}", self.seen) };
@@ -326,7 +326,7 @@ impl Events {
     }
 }
 
-/// The steps that were told as completed; none twice.
+/// The completed steps; none twice.
 pub(crate) fn completed_once(events: &[Numbered]) -> usize {
     let mut told = HashSet::new();
     for numbered in events {

@@ -1,4 +1,5 @@
-//! Programs of the user in turns of the real Codex: what they read, and what of their answer reaches the model.
+//! The user's hooks in turns of the real Codex: their input, and the part of their output that reaches the
+//! model.
 
 use std::fs;
 use std::path::PathBuf;

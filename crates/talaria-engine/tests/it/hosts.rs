@@ -1,4 +1,4 @@
-//! The life of a host: how it starts, how it fails to, how it ends, and that nothing stays behind.
+//! The life of a host: how it starts, how it fails to, how it ends, and that no process remains.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -57,7 +57,7 @@ async fn a_real_host_that_is_dropped_leaves_nothing_behind(codex: Codex) {
     let turn = begin(real.session().await, "talk");
     gate.reached().await;
     let Real { model: _model, home: _home, host, marker, .. } = real;
-    // The turn holds the host as well, and goes like that of a program that was interrupted.
+    // The turn holds the host as well, and ends like that of an interrupted program.
     drop((host, turn.abort().await));
     gone(&marker).await;
 }
@@ -84,7 +84,7 @@ async fn a_host_has_a_private_directory_that_goes_with_it(codex: Codex) {
 }
 
 async fn a_configuration_of_codex_that_does_not_parse_is_an_error_with_its_place(codex: Codex) {
-    // Codex itself comes up, with its defaults; a conversation is refused.
+    // Codex itself starts, with its defaults; a conversation is refused.
     let (home, marker) = (CodexHome::with_config("model = \"gpt-5.5\"\nmodel_provider = \n"), Marker::new());
     let host = Arc::new(Host::start(real_spec(&codex, &home, &marker)).await.unwrap());
     let start = ThreadStart { cwd: home.work().to_str().unwrap().to_owned(), ..ThreadStart::default() };
@@ -126,18 +126,18 @@ async fn a_missing_or_broken_program_is_a_clear_error(version: &str) {
     assert!(error.to_string().contains("ermission denied"), "{error}");
 }
 
-/// A process that sleeps, in a session of its own where the system has a command for that; macOS has none.
+/// A process that sleeps, in its own session where the system has a command for that; macOS has none.
 const SLEEPER: &str = if cfg!(target_os = "linux") { "setsid sleep 600" } else { "sleep 600" };
 
 async fn closing_reaps_what_codex_started(version: &str) {
     let children = spawn(&format!("{SLEEPER} & sleep 600 & wait"));
     let scripted = Scripted::start(AppServer::ready([children]), version).await;
-    // The server, the shell, and two sleepers, one of them in a session of its own if it can be.
+    // The server, the shell, and two sleepers, one of them in its own session if possible.
     grown_to(&scripted.marker, 4).await;
     scripted.close().await;
 }
 
-/// A daemon: its parent ended, and it leads a session of its own. Elsewhere than on Linux it cannot be told from others.
+/// A daemon: its parent ended, and it leads its own session. Only on Linux can it be distinguished from other processes.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn closing_reaps_what_detached_itself_from_codex() {
@@ -150,7 +150,7 @@ async fn closing_reaps_what_detached_itself_from_codex() {
     scripted.close().await;
 }
 
-/// Codex died by itself: what it had started has another parent by then.
+/// Codex died by itself: its children have another parent by then.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn closing_reaps_what_a_dead_codex_left() {
@@ -199,7 +199,7 @@ fn write_program(folder: &Path, text: &str) -> std::path::PathBuf {
     program
 }
 
-/// The clock is paused once the greeting was sent: nobody waits for the limit.
+/// The clock is paused once the greeting was sent: the test does not wait for the limit.
 #[tokio::test]
 async fn a_codex_that_never_greets_back_is_given_up_and_ended() {
     let (folder, marker) = (folder(), Marker::new());

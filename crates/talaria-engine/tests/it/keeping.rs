@@ -1,5 +1,5 @@
-//! Hosts that outlive whoever started them: they go on, are adopted by the next engine if they are provably ours, and
-//! are ended with everything below them if not. Nobody else is.
+//! Hosts that outlive the engine that started them: they continue, are adopted by the next engine if they are
+//! provably ours, and are ended with everything below them if not. No other process is ended.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -29,7 +29,7 @@ both_versions!(
     the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes,
 );
 
-/// A real Codex that is kept, with a scripted model.
+/// A real Codex in a kept host, with a scripted model.
 pub(crate) struct Kept {
     pub(crate) model: ScriptedModel,
     pub(crate) home: CodexHome,
@@ -58,7 +58,7 @@ impl Kept {
         self.host.as_ref().unwrap()
     }
 
-    /// The engine goes, and another one attaches.
+    /// The engine ends, and another one attaches.
     pub(crate) async fn change_owner(&mut self) {
         let before = self.host.take().unwrap();
         let pid = before.pid();
@@ -123,7 +123,7 @@ async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(cod
     kept.close().await;
 }
 
-/// A scripted Codex that is kept by nobody, and its record.
+/// A scripted Codex without an owner, and its record.
 struct Orphan {
     folder: tempfile::TempDir,
     marker: Marker,
@@ -169,7 +169,7 @@ fn ready() -> AppServer {
     AppServer::ready([stderr("a word before"), spawn("sleep 600 & wait")])
 }
 
-/// A process of somebody else, which must live on.
+/// A foreign process, which must survive.
 struct Bystander(Child);
 
 impl Bystander {
@@ -241,7 +241,7 @@ async fn a_kept_start_that_is_given_up_leaves_no_process() {
     starting.abort();
     assert!(starting.await.unwrap_err().is_cancelled());
     marker.wait_gone(Duration::from_secs(5)).await.unwrap();
-    // The record stays; whoever looks at it finds nothing.
+    // The record stays; it refers to no process.
     let error =
         Host::attach(&ledger.record(), spec, Arc::clone(&ledger) as Arc<dyn HostRegister>).await.unwrap_err();
     assert!(matches!(error, AttachError::Ended), "{error:?}");
@@ -274,7 +274,7 @@ async fn a_pid_that_was_used_again_is_not_adopted_and_not_ended() {
     for is_reused in [true, false] {
         let orphan = Orphan::leave(ready()).await;
         let StartedProcess { pid, started, boot } = orphan.birth();
-        // Two that start within a hundredth of a second have the same start time: this one nobody has.
+        // Two that start within a hundredth of a second have the same start time: no process has this one.
         let pid = if is_reused { bystander.pid() } else { pid };
         let started = format!("{started}0");
         let birth = Some(StartedProcess { pid, started, boot });
@@ -358,7 +358,7 @@ async fn a_host_that_another_engine_owns_is_left_alone() {
     assert_eq!(orphan.ledger.ends(), Vec::<String>::new());
     owner.account().await.unwrap();
     assert_eq!(reap_strays(&orphan.spec.hosts, &Default::default()).await, 0);
-    // Not even when its record is lost, for as long as somebody owns it.
+    // Not even when its record is lost, as long as it has an owner.
     owner.account().await.unwrap();
     owner.detach();
     let next = orphan.attach(&orphan.record).await.unwrap();
@@ -398,7 +398,7 @@ async fn hosts_without_a_record_are_ended_and_recorded_ones_are_not() {
     orphan.nothing_is_left();
 }
 
-/// What a copy of a home has: the same record, and a copy of the directory.
+/// As in a copy of a home: the same record, and a copy of the directory.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_host_of_another_home_is_left_alone() {

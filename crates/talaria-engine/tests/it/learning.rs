@@ -129,7 +129,7 @@ async fn a_turn_goes_before_a_review(codex: Codex) {
     let (started, _) = home.run("first").await;
     gate.reached().await;
     assert_eq!(reviews(&home, &started).await, [(ReviewState::Running, 1)]);
-    // The gate stays closed: what the first question would say comes never.
+    // The gate stays closed: the first question is never answered.
     home.model.play([Reply::say("second is done"), adds("Prefers herons")]);
     let next = go_on(&home, &started, "second").await;
     let mut events = home.events(&next, next.after).await;

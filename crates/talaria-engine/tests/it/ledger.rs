@@ -1,4 +1,4 @@
-//! A register of kept hosts in memory, for tests: what a store would have after each step, and a step that can fail.
+//! A register of kept hosts in memory, for tests: the state of a store after each step, and a step that can fail.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::host_register::{HostIntent, HostRecord, HostRegister, RegisterError, StartedProcess};
 use tokio_util::sync::CancellationToken;
 
-/// What is written down.
+/// Recorded hosts.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     records: Mutex<Vec<HostRecord>>,
@@ -67,7 +67,7 @@ impl Ledger {
 }
 
 impl Drop for Ledger {
-    /// A test that fails half-way leaves no process: a kept host would outlive it, as it is meant to.
+    /// A test that fails half-way leaves no process: a kept host would outlive it by design.
     fn drop(&mut self) {
         for record in self.records.get_mut().unwrap() {
             let Some(birth) = &record.birth else { continue };

@@ -1,4 +1,4 @@
-//! How much of the account's allowance is used, as the real Codex tells it from what the model's server says.
+//! Rate limits of the account, as the real Codex reports them from the responses of the model's server.
 
 use talaria_core::event::{Event, RateLimits};
 use talaria_core::outcome::FailureCode;
@@ -45,7 +45,7 @@ async fn limits_of_the_account_are_told_and_an_idle_conversation_does_not_repeat
     let window = told(&ended)[0].primary.unwrap();
     assert_eq!((window.minutes, window.resets_at), (Some(300), Some(4_000_000_000)));
 
-    // The other one has heard of these too, and does not pass them on as if they were of today.
+    // The other one has received these too, and does not report them as current.
     let gate = Gate::new();
     real.model.push(saying(Reply::new().gate(&gate).text("more"), 50, 4_000_000_000));
     gate.open();

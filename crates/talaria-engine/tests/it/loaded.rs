@@ -1,4 +1,5 @@
-//! Conversations that are over do not fill the hosts: what is loaded stays within the limits, and is resumed when it goes on.
+//! Finished conversations do not fill the hosts: the number of loaded ones stays within the limits, and a conversation is
+//! resumed when it continues.
 
 use talaria_codex::pool::PoolLimits;
 use talaria_core::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! The memory in turns of the real Codex: what one conversation saved is in the prompt of the next, what was taken back is
-//! not, and who may write is judged at the call. `losing_nothing` has the files and the rows without a Codex.
+//! The memory in turns of the real Codex: an entry saved by one conversation is in the prompt of the next, an undone one
+//! is not, and write access is checked at the call. `losing_nothing` has the files and the rows without a Codex.
 
 mod losing_nothing;
 mod secret_corpus;
@@ -39,7 +39,7 @@ fn add(scope: &str, text: &str) -> Reply {
     save(json!([{ "op": "add", "scope": scope, "text": text }]))
 }
 
-/// What the last call of a tool returned to the model.
+/// The last tool result.
 fn returned(home: &Home) -> String {
     home.model.requests().last().unwrap().tool_outputs().pop().unwrap()
 }
@@ -146,7 +146,7 @@ async fn the_users_own_instructions_and_the_persona_are_in_the_prompt(codex: Cod
     home.close().await;
 }
 
-/// What a conversation has of the memory, as a person is shown it.
+/// The memory of a conversation, as shown to a person.
 async fn held(home: &Home, started: &SessionStarted) -> Vec<String> {
     let query = MemoryQuery { session: Some(started.id.to_string()), cwd: None };
     let list = home.engine().memory(query).await.unwrap();

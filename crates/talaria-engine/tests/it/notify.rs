@@ -67,7 +67,7 @@ fn impatient() -> SendTimeouts {
     SendTimeouts { http: moment, email: moment, program: moment, ..ample() }
 }
 
-/// Senders with what stands in a section `[notify]`, the key of webhooks, and a small environment.
+/// Senders with the text of a section `[notify]`, the key of webhooks, and a small environment.
 fn senders(config: &str) -> Senders {
     let text = format!("[notify]\nwebhook_secret_env = \"HOOK_KEY\"\n{config}");
     let parsed = talaria_core::config::parse(&text).unwrap();

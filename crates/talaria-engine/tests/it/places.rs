@@ -1,9 +1,10 @@
-//! What Codex asks about, and where what is accepted then happens: one table for each version, on the real Codex.
+//! Which operations Codex asks about, and whether accepted ones run in the sandbox: one table for each version,
+//! on the real Codex.
 //!
-//! `talaria_core::bounds` is held against it. A cell reads: asked or not; where it then happened (`ran` where there is no
-//! sandbox to leave); and, of what was asked, what `Bounds` said before the answer. Everything is accepted.
+//! `talaria_core::bounds` is compared with it. A cell reads: asked or not; where it then happened (`ran` where there is
+//! no sandbox to leave); and, of what was asked, what `Bounds` said before the answer. Everything is accepted.
 
-// What a sandbox keeps in, and how one sees it, differs from system to system.
+// What a sandbox confines, and how to observe it, differs between systems.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write;
@@ -64,7 +65,7 @@ fn added(path: &Path) -> String {
     format!("*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n", path.display())
 }
 
-/// What the model does in one scene, one call after the other.
+/// The model's calls in one scene, in order.
 fn calls(root: &Path, port: u16) -> Vec<Call> {
     use Probe::{Connects, Insists, Looks, Patches, Writes};
     let out = root.join("outside");
@@ -105,7 +106,7 @@ fn calls(root: &Path, port: u16) -> Vec<Call> {
     ]
 }
 
-/// What Talaria knows of a thread when it is asked.
+/// Talaria's knowledge of a thread at the time of a request.
 pub(crate) struct Watch {
     bounds: ThreadBounds,
     wishes: Wishes,
@@ -152,7 +153,7 @@ fn changes_of(request: &ServerRequest, seen: &[Value]) -> Vec<FileChange> {
     changes.map(change).collect()
 }
 
-/// One combination of sandbox and policy: a thread of its own, with one turn.
+/// One combination of sandbox and policy: a separate thread, with one turn.
 struct Scene {
     sandbox: &'static str,
     policy: &'static str,
@@ -182,7 +183,7 @@ impl Scene {
         assert_eq!(self.said[asked].replace(place), None, "{item} is asked about once");
     }
 
-    /// Says where a call happened; `told` is what the model heard of it.
+    /// Returns where a call happened; `told` is its tool result.
     fn happened(&self, call: &Call, told: &str) -> &'static str {
         let is_there = |file: &str| self.root.join(file).exists();
         // Only the code is certain: 0.130 now and then loses what a command printed.
@@ -230,7 +231,7 @@ fn is_workspace(file: &str) -> bool {
     file.starts_with("work/") && !file.contains("/.git/") && !file.contains("/link/")
 }
 
-/// Plays every scene at once and gives the table.
+/// Plays every scene concurrently and returns the table.
 async fn table(codex: Codex, policies: &[&'static str]) -> String {
     let model = ScriptedModel::start().await.unwrap();
     let home = CodexHome::new(&model);

@@ -1,5 +1,5 @@
-//! The hosts of an engine: shared by kind, never more than allowed, ended when nobody needs them, replaced when they are
-//! too large or die, and handed on to the next engine.
+//! The hosts of an engine: shared by kind, never more than allowed, ended when unused, replaced when they are too large
+//! or die, and passed to the next engine.
 
 use std::fs;
 use std::sync::Arc;
@@ -349,7 +349,7 @@ async fn a_host_on_which_a_turn_runs_is_never_idle(codex: Codex) {
     let turn = say(&host, &thread, "go").await;
     gate.reached().await;
     drop(session);
-    // Nobody here follows this turn; Codex itself says that it runs.
+    // No client follows this turn; Codex itself reports that it runs.
     assert_eq!((host.turns(), host.threads()), (0, 0));
     pool.hosts.tidy().await;
     assert!(host.is_alive());

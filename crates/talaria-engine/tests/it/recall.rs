@@ -1,5 +1,5 @@
-//! `talaria_recall` in turns of the real Codex: the model is offered it, finds what earlier conversations said, and every call
-//! is answered, also by the next engine. What it may see is judged at the call.
+//! `talaria_recall` in turns of the real Codex: the model is offered it, finds earlier conversations, and every call is
+//! answered, also by the next engine. Access is checked at the call.
 
 use serde_json::{Value, json};
 use talaria_core::api::SessionStarted;
@@ -31,7 +31,7 @@ fn recall(arguments: Value) -> Reply {
     Reply::new().function(TOOL, arguments)
 }
 
-/// What the last calls of tools returned to the model.
+/// The last tool results.
 fn returned(home: &Home) -> Vec<String> {
     home.model.requests().last().unwrap().tool_outputs()
 }
@@ -159,7 +159,7 @@ async fn a_call_that_no_engine_was_there_for_is_answered_by_the_next(codex: Code
     home.close().await;
 }
 
-/// Runs a conversation that asks once; returns what it was told.
+/// Runs a conversation that calls once; returns the tool result.
 async fn asked_once(home: &Home, arguments: Value) -> String {
     home.model.play([recall(arguments), Reply::say("ok")]);
     assert_eq!(home.run("and now").await.1.outcome, Outcome::Completed);

@@ -1,5 +1,5 @@
-//! What the next engine makes of what the one before left: running turns go on, questions are asked again, what is lost
-//! is said to be, and nothing is prompted twice.
+//! Recovery by the next engine: running turns continue, requests are reopened, losses are reported, and no prompt is
+//! sent twice.
 
 use talaria_core::api::{ProblemCode, RequestState};
 use talaria_core::event::{Event, Stage};
@@ -135,7 +135,7 @@ async fn codex_that_died_while_no_engine_was_there_loses_the_turn_and_its_reques
     assert_eq!(home.engine().request(ticket.as_str()).await.unwrap().state, RequestState::Void);
     assert_eq!(home.answer(&ticket, "accept").await.unwrap_err().code, ProblemCode::Conflict);
     assert_eq!(home.model.requests().len(), 1, "nothing starts by itself");
-    // The conversation goes on when the person does.
+    // The conversation continues when the person does.
     home.model.push(Reply::say("again"));
     let (id, turn) = (started.id.clone(), home.turn("again"));
     let next = home.on(|engine| async move { engine.start_turn(id.as_str(), turn).await }).await.unwrap();
@@ -215,8 +215,8 @@ async fn what_waits_for_a_turn_that_is_lost_is_returned_also_where_that_is_conti
     home.close().await;
 }
 
-/// A turn that the ledger calls sent, left by an engine that was killed; its permit is redeemed or not. Gives what Codex is
-/// sent afterwards, and how the turn ends.
+/// A turn that the ledger calls sent, left by an engine that was killed; its permit is redeemed or not. Returns what is
+/// sent to Codex afterwards, and the outcome of the turn.
 async fn left_as_sent(is_redeemed: bool) -> (Vec<serde_json::Value>, talaria_core::outcome::Report) {
     let (mut home, silent) = Home::scripted(AppServer::ready([on("thread/start", [])])).await;
     home.open().await;

@@ -38,7 +38,7 @@ fn spec(codex: &Codex, real: &Real) -> HostSpec {
     real_spec(codex, &real.home, &real.marker)
 }
 
-/// What the model is asked in the next turn.
+/// The model's request in the next turn.
 async fn next_request(real: &Real, revived: &Revived, text: &str) -> ModelRequest {
     real.model.push(Reply::say("and on"));
     exchange(&revived.host, &revived.thread.started.thread, text).await;
@@ -78,7 +78,7 @@ async fn a_conversation_whose_codex_was_killed_in_a_command_remembers_itself(cod
     close(real, revived).await;
 }
 
-/// 0.130 forgets both; what was asked is sent again.
+/// 0.130 forgets both; the requested options are sent again.
 async fn what_was_asked_for_is_in_force_again(codex: Codex) {
     let real = Real::start(&codex).await;
     let policies = [ApprovalPolicy::Untrusted, ApprovalPolicy::OnRequest, ApprovalPolicy::Never];
@@ -175,7 +175,7 @@ async fn a_conversation_whose_file_is_gone_is_told_a_digest(codex: Codex) {
     close(real, revived).await;
 }
 
-/// Codex writes a conversation down with its first turn; before that there is nothing to take up, and nothing to tell.
+/// Codex stores a conversation with its first turn; before that there is nothing to resume, and nothing to report.
 async fn a_conversation_that_never_began_starts_anew(codex: Codex) {
     let real = Real::start(&codex).await;
     let asked = real.unconfined(ApprovalPolicy::Never);

@@ -95,7 +95,7 @@ pub(crate) fn with_definitions(schema: &Value, root: &Value) -> Value {
     whole
 }
 
-/// Gives what is wrong with a message: what the schema refuses, and names that it does not have.
+/// Returns the problems of a message: schema violations, and unknown names.
 pub(crate) fn problems(schema: &Value, message: &Value) -> Vec<String> {
     let validator = jsonschema::draft7::new(schema).unwrap();
     let refused = validator.iter_errors(message).map(|error| format!("{}: {error}", error.instance_path()));
@@ -139,7 +139,7 @@ fn unknown_names(root: &Value, schema: &Value, value: &Value, path: &str, proble
     }
 }
 
-/// The plain schemas behind references and alternatives; of alternatives, those that the value fits.
+/// Resolves references and alternatives to plain schemas; of alternatives, those that the value matches.
 fn collect_shapes<'a>(root: &'a Value, schema: &'a Value, value: &Value, shapes: &mut Vec<&'a Value>) {
     if let Some(reference) = schema["$ref"].as_str() {
         let target = root.pointer(reference.trim_start_matches('#')).unwrap();
@@ -253,7 +253,7 @@ async fn send_the_rest(host: &Arc<Host>) {
     }
 }
 
-/// Makes a host and its sessions send everything that they can send to this version; gives what arrived.
+/// Makes a host and its sessions send every message to this version; returns the received ones.
 async fn everything_that_we_send(version: &str) -> Vec<Value> {
     let config = json!({ "config": { "approval_policy": null, "projects": {} }, "origins": {} });
     let approval = json!({ "threadId": THREAD, "turnId": TURN, "itemId": "c", "command": "ls", "cwd": "/w" });
@@ -301,7 +301,8 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
     let input = vec![InputPart::text("look"), image];
     let mut turn = begin_with(session.unwrap(), input, None, Vec::new());
     turn.answer(Decision::Accept, Who::User).await;
-    // The refusal of the stranger leaves before it is shown, so the server is ready for what comes next.
+    // The refusal of the unknown request is sent before it is shown, so the server is ready for the next
+    // message.
     turn.until(|event| matches!(event, Event::Unknown { .. }).then_some(())).await;
     turn.command(Command::Say {
         input: crate::stage::said("and this"),
@@ -331,7 +332,7 @@ async fn every_request_and_notification_that_we_send_is_what_this_codex_reads(co
             (None, _) if message.get("error").is_some() => schema.file("JSONRPCError"),
             (None, _) => schema.file("JSONRPCResponse"),
         };
-        // Only older versions know it; there is a test of its own for that.
+        // Only older versions have it; another test covers that.
         let is_old = message["params"]["approvalPolicy"] == "on-failure" && codex.version != "0.130.0";
         let found = problems(&shape, &message);
         assert_eq!(found.is_empty(), !is_old, "{} {message}: {found:#?}", codex.version);
@@ -462,7 +463,7 @@ async fn every_answer_that_we_give_is_what_this_codex_reads(codex: Codex) {
                 assert!(decision.is_yes(), "{name}: a no always fits");
                 continue;
             }
-            // What is for programs is answered by them, and what is for the host is refused.
+            // Requests for programs are answered by them, and those for the host are refused.
             let Some(answer) = reply::answer(request, &given) else {
                 assert!(!ask.is_answerable(), "{name}: {decision}");
                 continue;

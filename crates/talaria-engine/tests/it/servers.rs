@@ -1,5 +1,5 @@
-//! MCP servers that stand in Talaria's configuration alone, on the real Codex of both versions: conversations and tasks
-//! have them, Codex's own file stays as it is, and what is secret about them stays nowhere.
+//! MCP servers that only Talaria's configuration has, on the real Codex of both versions: conversations and tasks have
+//! them, Codex's own file is unchanged, and their secrets are stored nowhere.
 
 mod accepted;
 mod loopback;
@@ -33,7 +33,7 @@ both_versions!(
     what_was_migrated_with_references_still_works_without_the_variables,
 );
 
-/// What nobody may find anywhere.
+/// Texts that must not be found anywhere.
 const LITERAL: &str = "Literal7NotReal2KbTq9";
 const REFERRED: &str = "Referred5NotReal8XvN2c";
 
@@ -63,12 +63,12 @@ impl Home {
         fs::read_to_string(self.codex_home.path().join("config.toml")).unwrap()
     }
 
-    /// What the model was told by the tool that ran last.
+    /// The result of the last tool.
     fn last_output(&self) -> String {
         self.model.requests().last().unwrap().tool_outputs().last().unwrap().to_string()
     }
 
-    /// Runs a tool that needs no approval in a new conversation; gives what the model was told.
+    /// Runs a tool that needs no approval in a new conversation; returns its result.
     async fn peek(&self, codex: &Codex, server: &str, variables: &[&str]) -> (SessionStarted, String) {
         let arguments = json!({ "variables": variables });
         self.model.play([call(codex, server, "peek", arguments), Reply::say("done")]);
@@ -107,12 +107,13 @@ impl Home {
 /// Every file below a directory that has one of the secrets in it, except the configuration that a person wrote.
 ///
 /// Codex itself keeps the environment that it was started in for its shells, with plain Codex as well, while the
-/// conversation is loaded: what is referred to is in there, because it is in the person's environment. A literal is not.
+/// conversation is loaded: a referenced variable is in there, because it is in the person's environment. A literal is
+/// not.
 fn found_in(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        // Codex puts links to its own program there, which is large.
+        // Codex creates links to its own program there, which is large.
         if path.is_symlink() {
             continue;
         }
@@ -298,7 +299,7 @@ async fn a_server_of_the_users_own_wins_and_is_never_mixed(codex: Codex) {
 
 async fn what_was_migrated_with_references_still_works_without_the_variables(codex: Codex) {
     let mut home = Home::real(&codex).await;
-    // NEST looks like no secret, so that 0.130.0, which logs what it is told, is told as well.
+    // NEST does not look like a secret, so that 0.130.0, which logs its requests, receives it as well.
     home.codex_home.append_config(&stdio("birds", "env_vars = [\"NEST\"]"));
     home.configure(&stdio("birds", "env = { NEST = \"4444\" }"));
     home.open().await;

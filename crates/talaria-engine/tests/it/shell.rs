@@ -1,4 +1,4 @@
-//! Command lines of the person's own, on the real Codex: what they print, what they may do, and how they end.
+//! A person's own shell commands, on the real Codex: output, sandbox and end.
 
 use std::path::Path;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl Home {
         to_the_end(run).await
     }
 
-    /// Runs a conversation with one turn, and gives it.
+    /// Runs a conversation with one turn, and returns it.
     async fn conversation(&self, sandbox: Sandbox) -> SessionStarted {
         self.model.push(Reply::say("hello"));
         let new = NewSession {

@@ -1,5 +1,5 @@
-//! Skills in turns of the real Codex: each is offered once, a proposal changes nothing before a person accepted it, and is
-//! there in the next conversation. What models get wrong is said to them and to the person.
+//! Skills in turns of the real Codex: each is offered once, a proposal changes nothing before a person accepts it, and is
+//! effective in the next conversation. Mistakes of models are reported to them and to the person.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ async fn called(home: &Home, calls: &[Value]) -> (SessionStarted, Vec<String>) {
     (started, home.model.requests().last().unwrap().tool_outputs())
 }
 
-/// What the model of a new conversation is sent.
+/// The first request of a new conversation.
 async fn prompted(home: &Home) -> String {
     home.model.push(Reply::say("ok"));
     let (_, report) = home.run("hello").await;
@@ -216,7 +216,7 @@ async fn a_file_that_changed_since_a_proposal_is_not_overwritten(codex: Codex) {
     let by_op = |op: &str| proposals.iter().find(|proposal| proposal.op == op).unwrap();
     accept(&home, by_op("create")).await.unwrap();
     assert_eq!(fs::read_to_string(folder.join("references/forms.md")).unwrap(), "5 7 5\n");
-    // The model may put a link where the folder was.
+    // The model may replace the folder by a link.
     let elsewhere = home.codex_home.root().join("elsewhere");
     fs::rename(&folder, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &folder).unwrap();

@@ -1,7 +1,7 @@
 //! What every scenario needs: a model, a home, a host, a conversation on it, and a turn that the test can follow.
 //!
 //! A stage is left with `close`, which checks what must hold after every scenario: no process is left, and the user's
-//! `config.toml` is as it was. Nothing here sleeps; whatever is waited for and does not come fails with what came.
+//! `config.toml` is as it was. Nothing here sleeps; a wait that times out fails with the events so far.
 
 use std::ffi::OsString;
 use std::fs;
@@ -169,7 +169,7 @@ impl Watcher for Forward {
     }
 }
 
-/// A turn that runs beside the test.
+/// A turn that runs concurrently with the test.
 pub(crate) struct Turn {
     pub(crate) commands: mpsc::UnboundedSender<Command>,
     pub(crate) seen: Vec<Event>,
@@ -221,7 +221,7 @@ pub(crate) fn begin_with(
 }
 
 impl Turn {
-    /// Waits for an event for which `pick` gives something.
+    /// Waits for an event for which `pick` returns a value.
     pub(crate) async fn until<T>(&mut self, pick: impl Fn(&Event) -> Option<T>) -> T {
         loop {
             match tokio::time::timeout(PATIENCE, self.events.recv()).await {
@@ -247,7 +247,7 @@ impl Turn {
         .await
     }
 
-    /// Waits until Codex asks something and answers it; gives what was asked.
+    /// Waits for a request of Codex and answers it; returns the request.
     pub(crate) async fn answer(&mut self, answer: impl Into<Answer>, by: Who) -> Ask {
         let (ticket, ask) = self.request().await;
         self.command(Command::Answer { ticket, answer: answer.into(), by }).await;

@@ -18,7 +18,7 @@ both_versions!(
     what_was_handed_to_a_codex_that_died_is_returned_by_the_next_engine,
 );
 
-/// A turn whose command runs until the file `go` is there, and that was steered once.
+/// A turn whose command runs until the file `go` exists, and that was steered once.
 async fn steered(home: &Home) -> SessionStarted {
     home.model.push(Reply::new().command("while ! test -e go; do sleep 0.05; done"));
     let started = home.start(ApprovalPolicy::Never, "first").await;

@@ -1,4 +1,4 @@
-//! Tasks through the engine: what is promised of their states, their places, their ends and who is told.
+//! Tasks through the engine: states, slots, ends and notifications.
 
 mod approval;
 mod crowd;
@@ -127,12 +127,12 @@ impl Home {
         calling(self.engine(), &Principal::model(name))
     }
 
-    /// The database, looked at from beside.
+    /// The database, opened by another connection.
     async fn store(&self) -> talaria_store::Store {
         talaria_store::Store::open(&self.talaria().store_file(), 0, &Default::default()).await.unwrap()
     }
 
-    /// Makes a program that keeps what it is told; gives the target that names it.
+    /// Creates a program that records its notifications; returns its target.
     fn listener(&self) -> Listener {
         let (program, heard) = (self.codex_home.root().join("listen"), self.codex_home.root().join("heard"));
         write_program(&program, &format!("#!/bin/sh\n{{ cat; echo; }} >> '{}'\n", heard.display())).unwrap();
@@ -140,20 +140,20 @@ impl Home {
     }
 }
 
-/// Somebody who is told.
+/// A receiver of notifications.
 struct Listener {
     target: String,
     heard: PathBuf,
 }
 
 impl Listener {
-    /// Everything that was told so far.
+    /// All notifications so far.
     fn heard(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.heard).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Waits until so much was told.
+    /// Waits for this many notifications.
     async fn hears(&self, count: usize) -> Vec<Value> {
         eventually(&format!("{count} were told"), async || {
             Some(self.heard()).filter(|heard| heard.len() >= count)

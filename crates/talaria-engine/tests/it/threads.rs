@@ -1,4 +1,4 @@
-//! Threads of the real Codex: what is in force on them, what reading them proves, and what a stop leaves behind.
+//! Threads of the real Codex: their settings in force, what reading them proves, and their state after a stop.
 //!
 //! Turns are driven by plain calls, because here the answers that a session waits for are taken away.
 
@@ -52,7 +52,7 @@ both_transports!(
     a_session_hears_why_its_codex_was_given_up,
 );
 
-/// Says something and gives the turn that began.
+/// Sends input and returns the started turn.
 pub(crate) async fn say(host: &Host, thread: &ThreadId, text: &str) -> TurnId {
     host.call(&spoken(host, thread, text)).await.unwrap().turn.id
 }
@@ -73,7 +73,8 @@ fn words(text: &str) -> Vec<UserInput> {
     vec![UserInput::Text { text: text.to_owned() }]
 }
 
-/// Waits until a turn stands like this and gives it. While it runs, it may be called interrupted for a moment.
+/// Waits until a turn has this status and returns it. While it runs, it may be reported as interrupted for a
+/// moment.
 pub(crate) async fn turn_that_is(
     host: &Host,
     thread: &ThreadId,
@@ -102,7 +103,7 @@ pub(crate) async fn exchange(host: &Host, thread: &ThreadId, text: &str) -> Hist
     turn_that_is(host, thread, &turn, TurnStatus::Completed).await
 }
 
-/// Waits until a process whose command line ends like this is there, or is not.
+/// Waits until a process whose command line ends like this exists, or does not.
 pub(crate) async fn runs(marker: &Marker, command: &str, wanted: bool) {
     let is_there = || marker.survivors().iter().any(|process| process.command.trim().ends_with(command));
     until(&format!("{command} runs: {wanted}"), || is_there() == wanted).await;
@@ -128,11 +129,11 @@ fn signal(host: &Host, signal: Signal) {
     kill_process(Pid::from_raw(host.pid()).unwrap(), signal).unwrap();
 }
 
-/// Makes a Codex stand still, and waits until all of it does.
+/// Suspends a Codex, and waits until all of its threads are stopped.
 async fn stop(host: &Host) {
     signal(host, Signal::STOP);
     let pid = host.pid().to_string();
-    // Linux can tell of each thread; elsewhere the process stands for all of them.
+    // Linux reports each thread; elsewhere the process represents all of them.
     let options: &[&str] = if cfg!(target_os = "linux") { &["-L"] } else { &[] };
     let stands_still = || {
         let states = std::process::Command::new("ps")
@@ -145,7 +146,7 @@ async fn stop(host: &Host) {
     until("every thread stands still", stands_still).await;
 }
 
-/// What the model said, message by message.
+/// The model's messages.
 fn texts(items: &[HistoryItem]) -> Vec<&str> {
     let mut texts = Vec::new();
     for item in items {
@@ -183,7 +184,7 @@ async fn what_was_asked_for_is_in_force(codex: Codex) {
     real.close().await;
 }
 
-/// A thread that is loaded keeps what it has, whatever is asked when it is taken up.
+/// A loaded thread keeps its settings, regardless of the options of a resume.
 async fn a_thread_that_would_keep_more_power_than_asked_for_is_not_taken_up(codex: Codex) {
     let real = Real::start(&codex).await;
     let opened = real.host.start_thread(&real.unconfined(ApprovalPolicy::Never)).await.unwrap();
@@ -258,7 +259,7 @@ async fn input_whose_answer_was_lost_is_found_while_its_turn_runs_and_when_it_en
     let (host, call) = (Arc::clone(&real.host), sent.clone());
     let starting = tokio::spawn(async move { host.call(&call).await });
     gate.reached().await;
-    // Whether the answer came or not, nobody has seen it.
+    // Whether the answer arrived or not, no one has seen it.
     starting.abort();
     assert_eq!(real.host.thread_status(thread).await.unwrap(), ThreadStatus::Active);
     let running = settled(&real.host, &sent, Some(&first), Vantage::SameHost).await;
@@ -272,7 +273,7 @@ async fn input_whose_answer_was_lost_is_found_while_its_turn_runs_and_when_it_en
     real.close().await;
 }
 
-/// The input waits in the socket of a Codex that stands still, and dies with it.
+/// The input waits in the socket of a suspended Codex, and is lost with it.
 async fn input_that_never_arrived_is_not_there(codex: Codex) {
     let real = Real::start(&codex).await;
     let asked = real.unconfined(ApprovalPolicy::Never);
@@ -436,7 +437,7 @@ async fn more_power_than_asked_for_is_refused_and_the_thread_let_go(version: &st
     assert_eq!((received(&scripted, "thread/archive"), received(&scripted, "thread/unsubscribe")), (1, 1));
     assert_eq!(received(&scripted, "turn/start"), 0);
 
-    // What nobody asked for is the user's own configuration.
+    // Options that were not requested come from the user's own configuration.
     let unsaid = ThreadStart { cwd: "/w".to_owned(), ..ThreadStart::default() };
     let opened = scripted.host.start_thread(&unsaid).await.unwrap();
     assert_eq!(

@@ -164,7 +164,7 @@ fn projecting_the_captures_twice_gives_the_same_bytes() {
     assert_eq!(bytes(), bytes());
 }
 
-/// What a client sent itself never stands in its transcript a second time; what another client sent does.
+/// A client's own input is never recorded twice in its transcript; the input of another client is recorded.
 #[test]
 fn no_capture_has_an_echo_of_the_callers_own_message() {
     let mut others = Vec::new();

@@ -489,7 +489,7 @@ async fn the_deadline_stands_still_while_somebody_is_asked(codex: Codex) {
     });
     let mut turn = begin_within(real.session().await, "touch it", LIMIT);
     let (ticket, _) = turn.request().await;
-    // Another turn with the same limit, begun only now, tells when the limit has passed.
+    // Another turn with the same limit, started only now, shows when the limit has passed.
     let clock = begin_within(real.session().await, "be the clock", LIMIT).end().await;
     assert_eq!(clock.report.outcome, Outcome::Interrupted { by: Who::Deadline });
     turn.command(Command::Answer { ticket, answer: Decision::Accept.into(), by: Who::User }).await;

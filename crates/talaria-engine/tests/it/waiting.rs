@@ -55,7 +55,7 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
     assert_eq!(inputs[0], QueuedInput { text: "then this".to_owned(), images: Vec::new() });
     assert!(inputs[1].text.starts_with("and this with ") && !inputs[1].text.contains("aaaa"), "{inputs:?}");
     assert_eq!(inputs.len(), 2);
-    // It is as if nobody had asked for them: the next turn is the second, at once.
+    // As if they had never been requested: the next turn is the second, at once.
     let prompts: Vec<_> = home.detail(&started).await.turns.into_iter().map(|turn| turn.prompt).collect();
     assert_eq!(prompts, ["first"]);
     home.model.push(Reply::say("here"));
@@ -69,7 +69,7 @@ async fn stopping_a_turn_takes_back_what_waits_and_says_what_it_was(codex: Codex
     home.close().await;
 }
 
-/// What was returned together with the outcome that came last.
+/// The input that was returned with the last outcome.
 fn returned(events: &Events) -> Vec<String> {
     match events.seen.as_slice() {
         [.., Event::Unqueued { inputs, .. }, Event::Outcome(_)] => {
@@ -173,7 +173,7 @@ async fn what_is_said_in_the_moment_in_which_a_turn_ends_is_not_lost(codex: Code
     let (started, _) = home.run("warm up").await;
     let id = started.id.as_str();
     for round in 0..12 {
-        // One for the turn, one for what is said, whoever takes it.
+        // One for the turn, one for the input, whichever turn takes it.
         home.model.push(Reply::say("answered"));
         home.model.push(Reply::say("answered"));
         let after = home.detail(&started).await.info.last_seq;

@@ -60,12 +60,12 @@ async fn start(home: &Home, approval: ApprovalPolicy, text: &str) -> SessionStar
     home.on(|engine| async move { engine.start_session(new).await }).await.unwrap()
 }
 
-/// What the last calls of tools returned to the model.
+/// The last tool results.
 fn returned(home: &Home) -> Vec<String> {
     home.model.requests().last().unwrap().tool_outputs()
 }
 
-/// What the audit log says about web pages, the oldest first.
+/// The audit log entries about web pages, oldest first.
 async fn audited(home: &Home) -> Vec<(bool, String)> {
     let rows = home.engine().audit(Default::default()).await.unwrap();
     let rows = rows.into_iter().rev().filter(|row| row.action == "read_web");
@@ -145,7 +145,7 @@ async fn without_a_network_a_person_is_asked_and_the_answer_counts(codex: Codex)
     assert!(pages.iter().all(|page| page.contains("The pelican plan")), "{pages:#?}");
     assert_eq!(server.visitors().await, 3);
 
-    // Another conversation is asked on its own, and a no holds for its turn.
+    // Another conversation asks separately, and a refusal applies to its turn.
     home.model.play([
         web(json!({ "url": at(&server, "/four") })),
         web(json!({ "url": at(&server, "/five") })),

@@ -15,7 +15,7 @@ use std::process::Command;
 use talaria_engine::worktree::{Dirty, Made, WorktreeChanges, WorktreeError, make};
 use tempfile::TempDir;
 
-/// A repository of the user's, and a directory for worktrees beside it. Not in the temporary directory, which every
+/// A repository of the user, and a directory for worktrees next to it. Not in the temporary directory, which every
 /// sandboxed command may write.
 struct Place {
     folder: TempDir,

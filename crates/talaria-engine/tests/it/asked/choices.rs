@@ -1,4 +1,4 @@
-//! The choices of a command request beyond yes and no: a reason, a rule for ever, input for a running command.
+//! The choices of a command request beyond yes and no: a reason, a permanent rule, input for a running command.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ async fn a_rule_for_ever_is_written_and_lets_commands_out_of_the_sandbox_everywh
         format!("prefix_rule(pattern=[\"mkdir\", \"{}\"], decision=\"allow\")\n", file.display())
     );
 
-    // On another thread, read-only, where nobody is ever asked.
+    // On another thread, read-only, with approval policy never.
     if file.exists() {
         fs::remove_dir(&file).unwrap();
     }
@@ -111,7 +111,7 @@ fn conversation(request: &ModelRequest) -> Reply {
     }
 }
 
-/// What was asked, what the model heard of its line, and whether the shell got it.
+/// The request, the model's view of its line, and whether the shell received it.
 async fn types_into_a_shell_outside(codex: &Codex, decision: &str) -> (Vec<Value>, String, bool) {
     let mut lab = Lab::new(codex, json!({})).await;
     lab.model.route(|request| Some(conversation(request)));

@@ -1,4 +1,4 @@
-//! A real Codex with a scripted model and the answers of a test; what was answered is checked at the end.
+//! A real Codex with a scripted model and the answers of a test; the answers are checked at the end.
 
 use std::fs;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl Lab {
         thread_id(&self.client.call("thread/start", self.start.clone()).await)
     }
 
-    /// Runs a turn with these answers; gives the requests and what the model was told by its tools so far.
+    /// Runs a turn with these answers; returns the requests and the tool results so far.
     pub(super) async fn turn(
         &mut self,
         thread: &str,
@@ -77,7 +77,7 @@ impl Lab {
         (requests, self.told())
     }
 
-    /// What the model was told by its tools, as of its last request.
+    /// The tool results in the model's last request.
     pub(super) fn told(&self) -> Vec<String> {
         self.model.requests().last().unwrap().tool_outputs()
     }

@@ -45,7 +45,7 @@ fn approve() -> Value {
 }
 
 impl Lab {
-    /// Runs one tool in a turn; gives how often it was asked about, and what the model was told last.
+    /// Runs one tool in a turn; returns the number of requests about it, and the last tool result.
     async fn run(
         &mut self,
         thread: &str,
@@ -71,7 +71,7 @@ async fn a_tool_is_approved_once_for_the_session_or_for_ever(codex: Codex) {
         ("decline", json!({ "action": "decline", "content": null, "_meta": null })),
         ("cancel", json!({ "action": "cancel", "content": null, "_meta": null })),
         ("session", json!({ "action": "accept", "content": null, "_meta": { "persist": "session" } })),
-        // Last, because it holds for everything that follows.
+        // Last, because it applies to everything that follows.
         ("always", json!({ "action": "accept", "content": null, "_meta": { "persist": "always" } })),
     ] {
         let thread = lab.thread("on-request").await;

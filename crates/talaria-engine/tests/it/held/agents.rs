@@ -66,7 +66,7 @@ async fn a_sub_agents_end_does_not_end_its_parent(codex: Codex) {
             (true, 0) => Reply::new().command("touch by-child"),
             (true, _) => Reply::say("I am the child."),
             (false, 0) => spawn(version),
-            // Goes on only when the child has ended; Codex may then tell it and ask once more.
+            // Continues only when the child has ended; Codex may then report it and ask once more.
             (false, _) => Reply::new().text("I am ").gate(&held).text("the parent."),
         })
     });
@@ -218,7 +218,7 @@ async fn until_the_child_works(real: &Real, turn: &mut Turn) {
     runs(&real.marker, "sleep 9014", true).await;
 }
 
-/// Checks that the command is gone and that somebody was told so.
+/// Checks that the command has ended and that this was reported.
 async fn is_ended(real: &Real, ended: &Ended) {
     let is_told = |event: &Event| matches!(event, Event::TerminalsEnded { .. });
     assert!(ended.events.iter().any(is_told), "{:#?}", ended.events);

@@ -1,4 +1,4 @@
-//! What the gate decides on the real Codex: rules and floor before people, in a sandbox and without one.
+//! Decisions of the gate on the real Codex: rules and floor before people, in a sandbox and without one.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ fn confined(real: &Real) -> ThreadStart {
     ThreadStart { sandbox, ..real.unconfined(ApprovalPolicy::OnRequest) }
 }
 
-/// A folder that the sandbox does not give.
+/// A folder outside the sandbox.
 fn outside(real: &Real) -> PathBuf {
     let folder = real.home.root().join("outside");
     std::fs::create_dir(&folder).unwrap();
@@ -66,7 +66,7 @@ fn decisions(ended: &Ended) -> Vec<(Decision, Who, &str)> {
     closed.collect()
 }
 
-/// What the model is told of each refusal.
+/// The text about each refusal for the model.
 fn reasons(real: &Real) -> Vec<String> {
     let last = real.model.requests().pop().unwrap();
     let told = last.user_texts().into_iter().filter(|text| text.starts_with("This request was declined"));
@@ -137,7 +137,7 @@ async fn rules_and_floor_decide_where_there_is_no_sandbox(codex: Codex) {
 async fn accepting_everything_ends_at_the_sandbox(codex: Codex) {
     let real = Real::start(&codex).await;
     let out = outside(&real);
-    // Codex asks about this one although it stays inside.
+    // Codex asks about this one although it stays in the sandbox.
     real.model.push(Reply::new().command("rm -rf nothing && touch within"));
     real.model.push(Reply::new().escalated_command(format!("touch {}/touched", out.display()), "May I?"));
     real.model.push(Reply::say("That was all."));

@@ -1,4 +1,4 @@
-//! What goes between a person's program and the model: tools, the record of what was sent, and no secret.
+//! Traffic between a person's program and the model: tools, the record of sent input, and no secret.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ async fn our_tools_answer_the_model_and_one_that_breaks_does_not_break_the_turn(
     real.close().await;
 }
 
-/// Notes how often the model had been asked when each stage was told.
+/// Notes the number of model requests when each stage was reported.
 struct Clerk {
     model: Arc<ScriptedModel>,
     notes: Vec<(&'static str, usize)>,
@@ -139,7 +139,7 @@ async fn a_secret_is_seen_by_the_model_and_by_nobody_else(codex: Codex) {
     let (begun, rest) = secret.split_at(9);
     let gate = Gate::new();
     real.model.push(Reply::new().command(format!("echo up; sleep 0.3; echo {secret}")));
-    // What comes at once may be told as one piece; the gate sees to it that the secret comes in two.
+    // Text that arrives together may be reported as one piece; the gate splits the secret into two.
     let answer = Reply::new().text(format!("The token is {begun}")).gate(&gate);
     real.model.push(answer.text(format!("{rest}, keep it.")));
     let mut turn = begin(real.session().await, &format!("use {secret} please"));

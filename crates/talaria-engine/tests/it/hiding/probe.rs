@@ -11,12 +11,12 @@ use talaria_scripted::{ModelRequest, Reply};
 use super::host_sockets;
 use crate::home::Home;
 
-/// What it says where everything is hidden.
+/// Output where everything is hidden.
 pub(super) const HIDDEN: &str = "key 0\ntalaria.db 0\ntalaria.db-wal 0\nconfig.toml 0\n";
-/// What it says besides where the workspace and the temporary directories can be written.
+/// Additional output where the workspace and the temporary directories are writable.
 pub(super) const USABLE: &str = "work\ntmp\ntmpdir\n";
 
-/// The engine's socket, and what the model was told.
+/// The engine's socket, and the tool result.
 pub(super) struct Probe {
     _listener: UnixListener,
     port: u16,
@@ -28,7 +28,7 @@ impl Probe {
         home.configure("[codex]\nhide_home = \"auto\"\n");
         home.open().await;
         home.model.route(|request: &ModelRequest| {
-            // What the person types besides is not a command.
+            // Other input of the person is not a command.
             let prompt = request.prompt();
             match request.is_after_tool() {
                 true => Some(Reply::say("done")),
@@ -79,7 +79,7 @@ impl Probe {
         format!("(exec 3<>/dev/tcp/127.0.0.1/{}) 2>/dev/null && echo loopback", self.port)
     }
 
-    /// What the command said last.
+    /// The command's last line of output.
     pub(super) fn seen(&self, home: &Home) -> String {
         let requests = home.model.requests();
         let outputs = requests.iter().rev().find_map(|request| request.tool_outputs().pop());

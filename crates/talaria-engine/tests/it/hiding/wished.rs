@@ -1,4 +1,4 @@
-//! What a person may accept, and what the configuration says about hiding.
+//! Hidden paths: what a person may accept, and what the configuration changes.
 
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_scripted::Reply;

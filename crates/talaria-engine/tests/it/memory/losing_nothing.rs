@@ -22,7 +22,7 @@ enum Step {
     UndoLast,
     /// A person appends to the file, with their own line ends.
     HandAppend(String),
-    /// A person writes the file anew.
+    /// A person rewrites the file.
     HandRewrite(String),
     /// The file becomes bytes that are no text.
     Garble,
@@ -58,7 +58,7 @@ struct Stage {
     home: TalariaHome,
     engine: Option<Engine>,
     file: PathBuf,
-    /// Where the file was put while a directory is in its place.
+    /// Path of the file while a directory replaces it.
     blocked: Option<PathBuf>,
     /// Every text that ever was an entry or was typed.
     texts: BTreeSet<String>,
@@ -67,7 +67,7 @@ struct Stage {
 
 impl Stage {
     async fn open(&mut self) {
-        // The one before may take a moment to let go.
+        // The previous one may take a moment to release the lock.
         let opened = async || Engine::open(self.home.clone(), options(None)).await.ok();
         self.engine = Some(talaria_testkit::eventually("an engine is open", opened).await);
     }
@@ -134,7 +134,7 @@ impl Stage {
                 self.type_into_file(|text| format!("{text}\r\n§ \r\n\r\n  {typed}\r\n"), &typed);
             }
             Step::HandRewrite(typed) => {
-                // What was typed and never read is overwritten by the person, not by us.
+                // Text that was never read back is overwritten by the person, not by us.
                 self.entries().await;
                 self.type_into_file(|_| format!("{typed}\n§\n{typed}\n"), &typed);
             }

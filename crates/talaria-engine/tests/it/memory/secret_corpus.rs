@@ -1,4 +1,5 @@
-//! Every secret that the redactor knows, saved by a person and by an editor: none of it is kept in clear.
+//! Every secret that the redactor detects, saved by a person and by an editor: none of it is stored in clear
+//! text.
 
 #[path = "../../../../talaria-guard/src/redact/tests/corpus.rs"]
 mod corpus;
@@ -53,7 +54,7 @@ async fn no_secret_of_the_corpus_is_kept_in_clear() {
     let mut kept = 0;
     for example in &examples {
         let (scope, text) = ("notes".to_owned(), example.text.clone());
-        // A text with the sign between entries, or one that is too long, is refused; it is kept nowhere either.
+        // A text with the entry separator, or one that is too long, is refused; it is stored nowhere either.
         kept += usize::from(
             engine.change_memory(MemoryWish::Add { scope, text, cwd: cwd.clone() }).await.is_ok(),
         );

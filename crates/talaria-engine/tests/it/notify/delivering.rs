@@ -1,4 +1,4 @@
-//! The deliverer: once, to the right one, and nobody is held up.
+//! The deliverer: once, to the right target, and no other target is delayed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn start(name: &str, memory: &Memory, senders: &Arc<Senders>) -> Running {
     Running { nudge, stop, task }
 }
 
-/// Senders that may reach these, and do not wait for anybody at the end.
+/// Senders that may reach these, and do not wait at the end.
 fn permit(receivers: &[&Receiver]) -> Arc<Senders> {
     let hosts: Vec<String> =
         receivers.iter().map(|receiver| format!("\"127.0.0.1:{}\"", receiver.port)).collect();
@@ -114,7 +114,7 @@ async fn a_silent_receiver_holds_up_nobody_else_and_gets_one_at_a_time() {
     silent.next().await;
     assert!(silent.is_empty());
     running.stop.cancel();
-    // Three waited behind the silent one and go back; nobody knows about the one under way.
+    // Three waited after the silent one and are released; the fate of the one in progress is unknown.
     assert_eq!(running.task.await.unwrap(), DeliveryLeftovers { cut_off: 1, released: 3 });
     let left: Vec<u32> = (0..4).map(|n| memory.row(&format!("silent-{n}")).owed.attempts).collect();
     assert_eq!(left, [1, 0, 0, 0]);

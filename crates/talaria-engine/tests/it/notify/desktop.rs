@@ -1,4 +1,4 @@
-//! `local`: the desktop, else the terminal, else nobody.
+//! `local`: the desktop, else the terminal, else nothing.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -34,8 +34,8 @@ fn desktop(place: &Path, exit: u8) {
     let program = place.join("notify-send");
     let script =
         format!("#!/bin/sh\nfor word; do echo \"[$word]\"; done > {}/shown\nexit {exit}\n", place.display());
-    // Written by another process: a program that anybody has open for writing cannot be started, and every test that
-    // starts something at that moment would have it open.
+    // Written by another process: a program that any process has open for writing cannot be started, and every test
+    // that starts something at that moment would have it open.
     let writing = "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"";
     let written = std::process::Command::new("sh").args(["-c", writing, "sh", &script]).arg(program).status();
     assert!(written.unwrap().success());

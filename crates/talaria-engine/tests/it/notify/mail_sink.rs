@@ -14,13 +14,13 @@ pub(crate) struct Manner {
     pub(crate) wrapped: Option<TlsAcceptor>,
     /// TLS after `STARTTLS`.
     pub(crate) upgrade: Option<TlsAcceptor>,
-    /// What it says to a recipient.
+    /// Its response to a recipient.
     pub(crate) recipient: Option<&'static str>,
     /// It says nothing after the greeting.
     pub(crate) is_mute: bool,
 }
 
-/// A mail as it came, and what was said before.
+/// A received mail, and the commands before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Mail {
     pub(crate) said: Vec<String>,
@@ -75,7 +75,7 @@ impl MailSink {
     }
 }
 
-/// Talks until the client leaves or wants TLS, in which case the stream comes back.
+/// Talks until the client leaves or asks for TLS, in which case the stream is returned.
 async fn talk<S>(
     stream: S,
     greeting: &str,

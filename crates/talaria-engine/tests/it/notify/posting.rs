@@ -1,4 +1,4 @@
-//! Webhooks: what arrives, what is refused, and what becomes of bad servers.
+//! Webhooks: delivered requests, refused addresses, and faulty servers.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ async fn a_host_that_is_listed_is_reached_also_by_name_but_on_its_port_alone() {
     let mut other = Receiver::ok().await;
     let senders = senders(&receiver.permit());
     let target = format!("webhook:http://localhost:{}/", receiver.port);
-    // Where localhost is first ::1, nobody listens there, and the next address is tried.
+    // Where localhost is first ::1, there is no listener, and the next address is tried.
     send(&senders, &target, &parcel(notice())).await.unwrap();
     assert_eq!(receiver.next().await.header("host"), format!("localhost:{}", receiver.port));
     let other_port = format!("webhook:https://localhost:{}/", other.port);

@@ -1,4 +1,4 @@
-//! Programs as targets: what they get, what they leave behind, and what becomes of bad ones.
+//! Programs as targets: their input, their child processes, and faulty ones.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -92,7 +92,7 @@ async fn an_attempt_that_nobody_waits_for_leaves_no_process() {
     let (senders, target) = (marked(&marker), script("touch \"$1/up\"; sleep 1000", place.path()));
     let parcel = parcel(notice());
     let up = async {
-        // A file appears without telling anybody.
+        // A new file sends no notification.
         while !place.path().join("up").exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -1,4 +1,4 @@
-//! ntfy: what a topic gets, and who gets the access token.
+//! ntfy: the message to a topic, and which server gets the access token.
 
 use expect_test::expect;
 use talaria_core::notice::{Notice, NoticeKind, RequestNotice};

@@ -16,17 +16,17 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub(crate) enum Reply {
     /// With this status line's rest and headers, and this body.
     Says(&'static str, String),
-    /// With 200, but only when it is let go on.
+    /// With 200, but only when released.
     Gated(Arc<Notify>),
     /// Not at all.
     Never,
-    /// One byte after another, for ever.
+    /// One byte after another, endlessly.
     Trickle,
     /// With a status at once, and a body without end.
     Flood(&'static str),
 }
 
-/// A request as it came.
+/// A received request.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrived {
     pub(crate) path: String,
@@ -83,7 +83,7 @@ impl Receiver {
         Self::listen(replies, None).await
     }
 
-    /// The same behind TLS.
+    /// The same with TLS.
     pub(crate) async fn start_tls(replies: Vec<Reply>, identity: &Identity) -> Self {
         Self::listen(replies, Some(identity.acceptor())).await
     }
@@ -128,7 +128,7 @@ impl Receiver {
         self.arrived.is_empty()
     }
 
-    /// Waits until everybody who had come by now was counted, and says how many came.
+    /// Waits until all connections so far are counted, and returns their number.
     pub(crate) async fn visitors(&mut self) -> usize {
         let before = *self.connections.borrow_and_update();
         // Connections are taken in their order, so that this one is the last.
@@ -151,7 +151,7 @@ pub(crate) fn says(head: &'static str, body: &str) -> Reply {
     Reply::Says(head, body.to_owned())
 }
 
-/// Reads a request and answers it; whoever hangs up is let go.
+/// Reads a request and answers it; a client may hang up.
 async fn answer<S>(mut stream: S, reply: Reply, tell: &mpsc::UnboundedSender<Arrived>) -> Option<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,

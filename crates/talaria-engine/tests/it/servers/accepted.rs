@@ -1,4 +1,4 @@
-//! What the translation writes is what the installed Codex reads, key by key; and what it refuses, Codex refuses.
+//! The installed Codex accepts the keys that the translation writes, and refuses those that it refuses.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! An MCP server behind an address of this machine: one that speaks streamable HTTP, or only the older SSE.
+//! An MCP server on loopback that speaks streamable HTTP, or only the older SSE.
 //!
 //! It answers one request per connection and remembers what it was asked with which headers.
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What it speaks.
+/// Its transport.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
     Streamable,
@@ -86,7 +86,7 @@ async fn serve(stream: TcpStream, manner: Manner, heard: Heard) {
         _ => "404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned(),
     };
     heard.lock().unwrap().push((method, headers));
-    // Whoever asked may have gone.
+    // The client may have disconnected.
     let _ = stream.get_mut().write_all(format!("HTTP/1.1 {}", close(&answer)).as_bytes()).await;
 }
 

@@ -1,4 +1,4 @@
-//! A server that does not work is told, and the turn ends as it should.
+//! A server that does not work is reported, and the turn completes.
 
 use talaria_core::outcome::Outcome;
 use talaria_scripted::Reply;

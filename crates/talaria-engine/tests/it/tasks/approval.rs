@@ -1,4 +1,5 @@
-//! A task that waits for a person: it survives its engine, the answer names who gave it, and everybody is told once.
+//! A task that waits for a person: it survives its engine, the answer names its author, and every target is notified
+//! once.
 
 use talaria_core::access::Identity;
 use talaria_core::api::{Interrupt, NewTask, NoticeState, Notify, RequestState, TaskStatus};
@@ -74,7 +75,7 @@ async fn what_was_being_told_when_the_engine_died_is_told_again_and_says_so() {
     let mut home = Home::standing_in().await;
     let root = home.codex_home.root().to_owned();
     let listener = home.listener();
-    // The first time it hears everything and never ends, so that nobody learns that it did.
+    // The first time it reads everything and never ends, so that its success is never recorded.
     let script = format!(
         "#!/bin/sh\n[ -e '{0}/again' ] && again=1\ntouch '{0}/again'\n{{ cat; echo; }} >> '{0}/heard'\n\
          [ \"$again\" ] && exit 0\nexec sleep 1000\n",
@@ -149,7 +150,7 @@ async fn a_limit_bounds_what_is_shown_and_what_is_marked() {
     home.close().await;
 }
 
-/// What failed is tried again later, and at once when somebody asks for it.
+/// A failed delivery is retried later, and at once on request.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_receiver_that_fails_is_told_when_it_can_be() {
     let mut home = Home::standing_in().await;

@@ -1,4 +1,4 @@
-//! Many tasks at once: all reach their end, and what is taken of the machine stays within what `status` says.
+//! Many tasks at once: all reach their end, and resource use stays within the limits of `status`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use talaria_testkit::Codex;
 use super::eventually;
 use crate::home::Home;
 
-/// What was taken at most.
+/// Peak use.
 #[derive(Debug, Default)]
 struct Peak {
     working: usize,
@@ -21,7 +21,7 @@ struct Peak {
     processes: usize,
 }
 
-/// Starts so many tasks at once, watches them to their end, and checks what they took.
+/// Starts this many tasks at once, watches them to their end, and checks their peak use.
 async fn crowd(mut home: Home, count: usize) {
     home.max_tasks = 4;
     home.open().await;

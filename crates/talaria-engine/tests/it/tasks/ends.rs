@@ -1,4 +1,5 @@
-//! Codex goes away before, during and after `turn/start`, or never comes: the task has an end and a reason, and is told.
+//! Codex dies before, during and after `turn/start`, or never starts: the task has an outcome and a reason, and is
+//! notified.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -42,10 +43,10 @@ async fn a_codex_that_is_killed_loses_the_turn_and_the_task_goes_on_when_the_per
     home.close().await;
 }
 
-/// What Codex says on standard error before it goes.
+/// Codex's standard error before it dies.
 const LAST_WORDS: &str = "thread main panicked at the wall";
 
-/// Runs a task on this Codex to its end; gives how it stands, after checking what must hold of every end.
+/// Runs a task on this Codex to its end; returns its state, after checking the invariants of every end.
 async fn end(home: &mut Home) -> TaskInfo {
     let listener = home.listener();
     home.open().await;

@@ -1,4 +1,4 @@
-//! Who may work: at most so many at once, callers take turns, and who waits keeps its place over a restart.
+//! Scheduling: a limited number runs at once, callers alternate, and the order survives a restart.
 
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn the_line_outlives_the_engine() {
     home.crash().await;
     home.open().await;
     home.reaches(&first, TaskStatus::Working).await;
-    // From the first moment on, and nobody was let in beside the one that works.
+    // From the first moment on, and no other task ran at the same time.
     assert_eq!(ahead(&home, &tasks).await, before);
     let counts = home.engine().status().await.unwrap().tasks;
     assert_eq!(counts, TaskCounts { working: 1, waiting: 0, queued: tasks.len() });
@@ -152,7 +152,7 @@ async fn a_follow_up_for_a_task_in_the_line_is_kept_at_once() {
     let queued = start(&home, "p", "one").await;
     let sent = tokio::time::timeout(Duration::from_secs(20), home.send(&queued, "two")).await;
     assert!(sent.expect("it is not held up by whoever works").unwrap().waits);
-    // What is meant for the turn itself waits too: nothing runs that could take it.
+    // Input for the turn itself waits, too: no turn runs that could accept it.
     let more = Say { text: "three".to_owned(), images: Vec::new(), when: When::Now };
     let said = tokio::time::timeout(Duration::from_secs(20), home.engine().say(&queued.id, more)).await;
     assert!(!said.expect("nor is this").unwrap().to_running_turn);

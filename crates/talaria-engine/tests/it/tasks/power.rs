@@ -1,5 +1,5 @@
-//! What a model wants for its task beyond the sandbox is a request of Talaria's own: a person decides, whenever and from
-//! wherever, also after the engine that asked is gone.
+//! A model that asks for more than the sandbox for its task causes a request of Talaria itself: a person decides, at any
+//! time and from any client, also after the engine that asked has ended.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ both_versions!(
     a_task_begins_with_what_a_person_granted_after_the_engine_that_asked_was_killed,
 );
 
-/// A task of the model `a` that wants the network and a further directory.
+/// A task of the model `a` that asks for the network and a further directory.
 async fn start(home: &Home, prompt: &str) -> TaskStarted {
     try_start(home, wide(home, prompt)).await.unwrap()
 }
@@ -52,7 +52,7 @@ fn no() -> AnswerRequest {
     AnswerRequest { answer: Answer::decline_because("not today".to_owned()).revealed(), ..yes() }
 }
 
-/// What the log says about the wish: action, whose, refused.
+/// The audit log entries about the request: action, caller, refused.
 async fn wishes_in_the_log(home: &Home) -> Vec<(String, bool)> {
     let rows = home.engine().audit(Default::default()).await.unwrap();
     let wishes = rows.into_iter().filter(|row| row.action == "widen_task");
@@ -113,7 +113,7 @@ async fn a_task_whose_power_is_declined_ends_without_having_begun() {
     let closed = home.engine().request(asked.id.as_str()).await.unwrap();
     assert_eq!((closed.state, closed.decision), (RequestState::Delivered, Some(Decision::Decline)));
     assert_eq!(wishes_in_the_log(&home).await, [("model:a".to_owned(), true)]);
-    // What comes next has what the task was left with, and nobody is asked again.
+    // The next turn has the same power, and no one is asked again.
     home.send(&task, "go on").await.unwrap();
     let next = home.reaches_turn(&task, 2).await;
     assert_eq!((next.status, next.network, next.writable_roots.len()), (TaskStatus::Completed, false, 0));

@@ -1,4 +1,4 @@
-//! What a model may see and do: its own tasks, in the directories that are opened for it, and nothing for a person to decide.
+//! Rights of a model: its own tasks, in the directories permitted to it, and no decisions of a person.
 
 use std::fmt::Debug;
 use std::fs;
@@ -90,7 +90,7 @@ async fn a_model_sees_and_touches_its_own_tasks_alone() {
     for id in [foreign.as_str(), &foreign.as_str()[..6], &ticket.as_str()[..6]] {
         assert_eq!(code(model.answer(id, yes()).await), ProblemCode::Unknown, "{id}");
     }
-    // What it is told of a foreign task is what it is told of none.
+    // A foreign task and an unknown one have the same response.
     let told = async |id: &str| model.task(id).await.unwrap_err().message.replace(id, "ID");
     assert_eq!(told(&others.id).await, told("codex-000000000000").await);
     let notices = model.notify(Notify { dry_run: true, ..Notify::default() }).await.unwrap();
@@ -284,7 +284,7 @@ async fn a_model_works_only_below_what_is_opened_for_it() {
         assert_eq!(problem.code, ProblemCode::Forbidden, "{closed:?}");
         assert!(problem.hint.unwrap().contains("bridge.roots"));
     }
-    // Where the rules stand, and above, no model works, whatever is opened.
+    // In and above the directory with the rules no model works, regardless of permitted directories.
     home.configure(&format!("[bridge]\nroots = [{:?}]\n", root.to_str().unwrap()));
     for kept in [root.clone(), home.talaria().root().to_owned(), home.codex_home.path()] {
         let problem = start_with(&home, "a", at(&kept)).await.unwrap_err();

@@ -1,4 +1,5 @@
-//! Secrets go through a task and stay nowhere: neither in a file of the home, nor in what is shown or told.
+//! Secrets pass through a task and remain nowhere: neither in a file of the home, nor in output or
+//! notifications.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +22,7 @@ both_versions!(
     keys_in_prompts_commands_outputs_and_answers_stay_nowhere,
 );
 
-/// A key that nobody was ever given; each has its own middle.
+/// A made-up key; each has its own middle.
 fn key(middle: &str) -> String {
     format!("sk-proj-Uniq4{middle}7NotReal2KbTq9ZsLmXvN2cRwPhYd7GjEaU")
 }
@@ -52,7 +53,7 @@ fn is_clean(text: &str, what: &str) {
     assert!(!text.contains(MARK) && !text.contains(TYPED), "{what}: {text}");
 }
 
-/// Looks for secrets wherever something is shown or kept, while the engine runs and when it has ended.
+/// Searches for secrets in all output and files, while the engine runs and after it has ended.
 async fn look(home: &mut Home, task: &TaskStarted) {
     let engine = home.engine();
     let session = task.session.as_str();
@@ -80,7 +81,7 @@ async fn keys_in_prompts_commands_outputs_and_answers_stay_nowhere(codex: Codex)
     let mut home = Home::real(&codex).await;
     let listener = home.listener();
     home.open().await;
-    // The file does not hold what the command says, and the output not what the command does.
+    // The file does not contain the command's text, and the output not the file's.
     fs::write(home.codex_home.work().join("key.txt"), key("file")).unwrap();
     let command = format!("touch x; cat key.txt; echo {}", key("command"));
     home.model.play([

@@ -1,4 +1,4 @@
-//! How a task stands: what it says always agrees with its turns and requests, and what is over stays over.
+//! State of a task: it always agrees with its turns and requests, and a finished task stays finished.
 
 use std::collections::HashMap;
 
@@ -86,7 +86,7 @@ async fn a_follow_up_that_waits_keeps_its_deadline_and_a_task_its_codex_home() {
     assert_eq!(kept.limit_ms, Some(60_000));
     gate.open();
     home.reaches_turn(&task, 2).await;
-    // Whoever sends from a shell with another CODEX_HOME does not move the conversation there.
+    // A client with another CODEX_HOME does not move the conversation there.
     let mut elsewhere = home.turn("third");
     elsewhere.caller.codex_home = Some("/nowhere".to_owned());
     let id = task.id.clone();
@@ -163,7 +163,7 @@ async fn what_is_over_stays_over_and_says_what_to_do_next() {
     let task = home.start_task(home.task("go")).await;
     let ended = home.ends(&task).await;
     assert_eq!((ended.status, ended.answer.as_deref()), (TaskStatus::Completed, Some("done: go")));
-    // The way to the turn is closed a moment after its outcome is told.
+    // The channel to the turn is closed a moment after its outcome is reported.
     let quiet = async || home.engine().status().await.unwrap().tasks.working == 0;
     eventually("the turn is over", async || quiet().await.then_some(())).await;
     let refused = eventually("nothing is running", async || home.cancel(&task).await.err()).await;
@@ -180,7 +180,7 @@ async fn what_is_over_stays_over_and_says_what_to_do_next() {
     home.close().await;
 }
 
-/// Looks at many tasks all the time while they run: list and page agree, and nothing that ended goes on by itself.
+/// Polls many tasks while they run: list and detail agree, and no finished task continues by itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_status_never_disagrees_with_what_was_written_down() {
     let mut home = Home::standing_in().await;
@@ -217,7 +217,7 @@ async fn a_status_never_disagrees_with_what_was_written_down() {
                 ended.insert(task.id.clone(), after.status);
             }
             for open in after.requests {
-                // Whoever comes second is told.
+                // The second caller gets an error.
                 let answer = super::yes();
                 let _ = home.engine().answer(open.id.as_str(), answer).await;
             }
@@ -238,7 +238,7 @@ async fn a_follow_up_after_a_restart_stands_behind_those_that_wait() {
     assert!(home.send(&task, "two").await.unwrap().waits);
     home.crash().await;
     home.open().await;
-    // The turn is taken up beside.
+    // The turn is resumed concurrently.
     let three = eventually("it waits", async || home.send(&task, "three").await.ok()).await;
     assert!(three.waits);
     accept(home.engine(), &ticket).await;

@@ -66,7 +66,7 @@ fn model(home: &Home, command: impl Fn(&str) -> String + Send + 'static) {
     });
 }
 
-/// What the tools told the model last.
+/// The last tool results.
 fn outputs(home: &Home) -> Vec<String> {
     home.model.requests().last().unwrap().tool_outputs()
 }
@@ -76,7 +76,7 @@ fn subjects(info: &TaskInfo) -> Vec<String> {
     changes.commits.iter().map(|(_, subject)| subject.clone()).collect()
 }
 
-/// What must not change while a task works.
+/// State that must not change while a task works.
 fn state(repository: &Path) -> (String, String, Vec<u8>, usize) {
     (
         git(repository, &["status", "--porcelain"]),

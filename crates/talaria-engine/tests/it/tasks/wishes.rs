@@ -1,4 +1,4 @@
-//! What somebody may ask for and must not: wrong ids, answers that do not fit, very long and hostile words.
+//! Invalid requests: wrong ids, answers that do not match, very long and hostile texts.
 
 use std::fs;
 use std::path::Path;
@@ -124,7 +124,7 @@ async fn a_task_that_would_not_be_bounded_is_not_written_down() {
     home.close().await;
 }
 
-/// Terminal escapes are for whoever shows a text to take out; here they must neither break anything nor get out unasked.
+/// Terminal escapes are removed where a text is shown; here they must neither break anything nor leak.
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_words_and_directories_break_nothing() {
     let mut home = Home::standing_in().await;

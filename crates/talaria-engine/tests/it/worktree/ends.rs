@@ -1,4 +1,4 @@
-//! The two ends of a task's work: brought into the user's checkout, or discarded.
+//! The two ends of a task's work: applied to the user's checkout, or discarded.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,7 +1,7 @@
-//! What depends on the machine: which git there is, how it fails, what the user's own configuration defines.
+//! Dependence on the machine: the installed git, its failures, the user's own configuration.
 //!
 //! The environment of a process cannot be changed while other tests run in it: each of these runs itself once more in a
-//! process of its own, where the promise is then checked.
+//! separate process, where the promise is then checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ async fn a_git_that_does_not_end_is_ended() {
     };
     let error = made(&user).await.unwrap_err();
     assert_eq!(error.to_string(), "git version was ended after 120 s");
-    // A clock that stands still goes forward at once when there is only waiting: git may not have said who it is.
+    // A paused clock advances at once when everything waits: git may not have reported its version yet.
     let said = fs::read_to_string(user.join("../bin/git.pid")).unwrap_or_default();
     // A shell that was killed after it made the file and before it wrote into it leaves it empty.
     if let Some(pid) = said.lines().next() {

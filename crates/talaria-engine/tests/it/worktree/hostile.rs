@@ -1,4 +1,4 @@
-//! A task that wants out: what it can write must not make our git run or write anything outside.
+//! A task that tries to escape: nothing that it can write makes our git run or write anything outside.
 
 use std::fs;
 use std::os::unix::fs::symlink;

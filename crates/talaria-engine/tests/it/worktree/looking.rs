@@ -1,4 +1,4 @@
-//! What a person sees of a task's work.
+//! A person's view of a task's work.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

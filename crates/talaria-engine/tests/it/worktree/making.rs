@@ -1,4 +1,4 @@
-//! What is made, from which states of the user's repository, and what is refused.
+//! Creation of worktrees, from various states of the user's repository, and refusals.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ async fn a_subdirectory_of_the_checkout_is_the_same_subdirectory_of_the_worktree
     let made = make(&place.user().join("sub"), "t1", &place.worktrees(), Dirty::Refuse).await.unwrap();
     assert_eq!(made.cwd, made.worktree.join("sub"));
     assert_eq!(fs::read_to_string(made.cwd.join("c.txt")).unwrap(), "sea\n");
-    // One that holds nothing that is committed is there as well.
+    // A directory without committed files exists as well.
     fs::create_dir_all(place.user().join("empty/inner")).unwrap();
     let made =
         make(&place.user().join("empty/inner"), "t2", &place.worktrees(), Dirty::Refuse).await.unwrap();

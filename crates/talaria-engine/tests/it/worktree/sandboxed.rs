@@ -49,7 +49,7 @@ impl Bench {
         thread_id(&self.client.call("thread/start", start(made)).await)
     }
 
-    /// What the model was told of this command.
+    /// The tool result of this command.
     fn told(&self, command: &str) -> String {
         let requests = self.model.requests();
         let last =
@@ -57,7 +57,7 @@ impl Bench {
         last.unwrap().tool_outputs().pop().unwrap()
     }
 
-    /// Runs a command in the sandbox; nobody is asked whether it may leave it.
+    /// Runs a command in the sandbox; no one is asked whether it may leave it.
     async fn run(&mut self, thread: &str, command: &str) -> String {
         let (asked, turn) =
             self.client.turn_with(thread, command, |_| json!({ "decision": "decline" })).await;
@@ -115,7 +115,7 @@ async fn a_commit_works_and_hooks_configuration_and_other_branches_cannot_be_wri
         let told = bench.run(&thread, &format!("{command} && echo it-worked")).await;
         assert!(!told.contains("\nit-worked"), "{told}");
     }
-    // What the sandbox does not close is why nothing in there is believed.
+    // The gaps of the sandbox are the reason why nothing in there is trusted.
     let open = [made.admin.join("commondir"), made.admin.join("gitdir"), made.admin.join("config.worktree")];
     let told = bench.run(&thread, &attempts(&open)).await;
     assert_eq!(told.matches("wrote").count(), open.len(), "{told}");
