@@ -1,4 +1,4 @@
-//! What a caller of the engine may do.
+//! Rights of a caller of the engine.
 //!
 //! The engine establishes who is at the other end of a connection ([`Identity`]) and derives one [`Access`] from it. A
 //! caller's own claim can only lower its rights: a person who says "model" is treated as one, a model that says "person" is
@@ -28,7 +28,7 @@ pub enum SeeRight {
     Nothing,
 }
 
-/// What a caller may start.
+/// Turns that a caller may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartRight {
     /// Conversations, turns and tasks, with any sandbox.
@@ -60,12 +60,12 @@ pub enum RootRight {
     Nowhere,
 }
 
-/// What a caller may do.
+/// The rights of a caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// Which conversations it may see.
     pub sees: SeeRight,
-    /// What it may start.
+    /// Turns that it may start.
     pub starts: StartRight,
     /// Which requests it may answer.
     pub answers: AnswerRight,

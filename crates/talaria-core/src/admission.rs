@@ -1,7 +1,7 @@
-//! What may be asked of a task: every limit, in one place, and what is said about each that does not hold.
+//! Validation of a new task: every limit, in one place, with the message about each violation.
 //!
-//! Pure: looks at nothing but the wish. Whether the directories are there, and whether this caller may name them, is the
-//! engine's to find out. Called by the engine for every task, from whatever face it comes.
+//! Pure: reads nothing but the request. The engine checks whether the directories exist and whether this caller may name
+//! them. Called by the engine for every task, from every client.
 
 use std::path::{Component, Path};
 

@@ -1,4 +1,4 @@
-//! Commands that outlive the turn that started them: what is known of one, and how it ended.
+//! Commands that outlive the turn that started them: facts about one, and how it ended.
 //!
 //! Codex keeps such a command running and reports its output and its end after the turn (0.130 and 0.166). Pure data: the
 //! turn machine asks for them when a turn ends, the engine follows them, every face shows them.

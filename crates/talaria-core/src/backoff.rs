@@ -1,7 +1,7 @@
 //! How long to wait before something is tried again: ever longer, up to a limit.
 //!
-//! Pure: who waits counts the retries and brings the chance. Used for a Codex that is overloaded or has not written its file
-//! yet, for a store that is busy, for an engine that is being replaced, and for notifications.
+//! Pure: the caller counts the retries and provides the random number. Used for a Codex that is overloaded or has not
+//! written its file yet, for a store that is busy, for an engine that is being replaced, and for notifications.
 
 use std::time::Duration;
 

@@ -1,8 +1,8 @@
 //! Where something that is accepted will happen: inside the sandbox, outside it, or undecidable.
 //!
-//! A request does not say. What is known before the answer is put together here: the sandbox and the policy in force,
-//! what the runtime was seen to do with them, and what the model wished for its call. A decision about a request asks
-//! this first; an answer that is given without a person must not rest on anything but `Inside`.
+//! A request does not say. This module derives it before the answer from the sandbox and the policy in force, the
+//! observed behaviour of the runtime, and the permissions that the model requested for its call. A decision about a
+//! request uses this first; an automatic acceptance requires `Inside`.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -11,7 +11,7 @@ use talaria_guard::place::Place;
 use crate::policy::ApprovalPolicy;
 use crate::subject::{CommandSubject, CommandUse, Subject};
 
-/// What a conversation is bound by: its sandbox, when it asks, and how far its runtime holds it to both.
+/// The limits of a conversation: its sandbox, its approval policy, and how strictly its runtime enforces both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
     /// Its sandbox.
@@ -40,10 +40,10 @@ pub enum Confinement {
     Unknown,
 }
 
-/// What the model wished of the sandbox for one call.
+/// The sandbox permissions that the model requested for one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxWish {
-    /// Nothing: the call is to run in the sandbox as it is.
+    /// None: the call runs in the sandbox as it is.
     Ordinary,
     /// To leave it.
     Escalated,
@@ -54,11 +54,11 @@ pub enum SandboxWish {
 }
 
 impl Bounds {
-    /// Where it would happen; `None` for what happens nowhere, such as an answer in words. `wish` is what the model wished
-    /// for its call, if that was seen.
+    /// Where it would happen; `None` for an operation without a place, such as a text answer. `wish` is the model's
+    /// request for its call, if observed.
     pub fn place(&self, subject: &Subject<'_>, wish: Option<SandboxWish>) -> Option<Place> {
         Some(match subject {
-            // A host is asked about only where a proxy of the runtime's own holds it back, with or without a sandbox.
+            // Codex asks about a host only where its own proxy blocks it, with or without a sandbox.
             Subject::Network { .. } => Place::Outside,
             Subject::Command(command) => self.command(command, wish),
             Subject::Patch { changes, grant_root } => {
@@ -69,7 +69,7 @@ impl Bounds {
             }
             // A wider sandbox is a way out of this one.
             Subject::Permissions { .. } => Place::Outside,
-            // The sandbox holds commands, not the servers that the runtime talks to.
+            // The sandbox confines commands, not the servers that the runtime talks to.
             Subject::Tool { .. } => Place::Outside,
             Subject::Words(_) => return None,
         })
@@ -110,7 +110,8 @@ impl Bounds {
             }
         }
         match (place, self.policy) {
-            // A patch within the workspace is not asked about; one that is, failed there and wants to leave.
+            // Codex does not ask about a patch within the workspace; a patch in a request failed there and
+            // needs to leave the sandbox.
             (Place::Inside, Some(ApprovalPolicy::OnRequest)) => Place::Outside,
             (Place::Inside, Some(ApprovalPolicy::Untrusted)) if self.follows_no_links => Place::Inside,
             _ => Place::Undecidable,

@@ -1,8 +1,8 @@
 //! Talaria's own configuration, as data: text in, values and problems out.
 //!
 //! Owns what `config.toml` means in this version of the program and how every mistake in it is reported. An unset value
-//! stays `None`: no default is invented here, because the user's Codex then decides. Reads no file and no
-//! environment; the engine's `home` reads the file and hands its text over, `doctor` shows the problems.
+//! is `None`: there is no default here, because the user's Codex then decides. Reads no file and no environment;
+//! `talaria-home` reads the file and passes its text, `doctor` shows the problems.
 
 mod approvals;
 mod bridge;
@@ -47,13 +47,13 @@ pub struct Config {
     pub codex: CodexConfig,
     /// Which model is asked for.
     pub model: ModelConfig,
-    /// What is decided before a person is asked.
+    /// Rules that decide before a person is asked.
     pub approvals: ApprovalsConfig,
     /// How long the engine lives.
     pub engine: EngineConfig,
-    /// What is kept of conversations.
+    /// Retention of conversations.
     pub sessions: SessionsConfig,
-    /// What the targets of notices need.
+    /// Settings of notification targets.
     pub notify: NotifyConfig,
     /// What models that call Talaria's tools may do.
     pub bridge: BridgeConfig,
@@ -61,11 +61,11 @@ pub struct Config {
     pub access: AccessConfig,
     /// How the conversation in the terminal behaves.
     pub chat: ChatConfig,
-    /// What a model finds of earlier conversations.
+    /// Search in earlier conversations.
     pub recall: RecallConfig,
-    /// What is remembered across conversations.
+    /// Memory across conversations.
     pub memory: MemoryConfig,
-    /// What Talaria keeps of finished turns by itself.
+    /// Learning from finished turns.
     pub learning: LearningConfig,
     /// Programs that are called in a turn.
     pub hooks: HooksConfig,
@@ -73,7 +73,7 @@ pub struct Config {
     pub auxiliary: AuxiliaryConfig,
     /// How much work a model hands to background tasks.
     pub delegation: DelegationConfig,
-    /// Which tools Talaria brings into a turn.
+    /// Talaria's own tools for models.
     pub tools: ToolsConfig,
     /// Where a model may read web pages.
     pub web: WebConfig,
@@ -99,7 +99,7 @@ pub struct AccessConfig {
 /// The section `[sessions]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionsConfig {
-    /// How long single events are kept; what was said and done stays longer.
+    /// How long single events are kept; messages are kept longer.
     pub keep_events: Option<Duration>,
     /// How many events of one conversation are kept.
     pub max_events: Option<u64>,
@@ -180,7 +180,7 @@ pub struct ModelConfig {
 pub struct ApprovalsConfig {
     /// How much is done without asking.
     pub mode: Option<Mode>,
-    /// What is refused and what needs no person.
+    /// Deny and allow rules.
     pub rules: Rules,
 }
 
@@ -191,7 +191,7 @@ pub struct ApprovalsConfig {
 pub struct Parsed {
     /// What could be read.
     pub config: Config,
-    /// What is wrong or without effect, in the order of the file.
+    /// Errors and keys without effect, in file order.
     pub problems: Vec<ConfigProblem>,
 }
 

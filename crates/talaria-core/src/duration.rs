@@ -60,7 +60,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     checked(total)
 }
 
-/// Takes a number of seconds, as a configuration file may hold.
+/// Accepts a number of seconds, as in a configuration file.
 pub fn from_seconds(seconds: i64) -> Result<Duration, DurationError> {
     checked(u64::try_from(seconds).map_err(|_| DurationError::Negative)?)
 }

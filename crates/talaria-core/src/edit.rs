@@ -1,9 +1,9 @@
 //! Changes one key in a TOML text and leaves every other byte where it is.
 //!
-//! Owns how a key is found, replaced, added and taken away. A change is a piece of text put at the place that the parser's
-//! spans name, never a document printed again: comments, order, quoting, line endings, a byte order mark and a missing
-//! last line end stay. The result is read again before anyone gets it. Knows no key by name and no file.
-//! `config set`, the runtime switch and the import use it.
+//! Owns how a key is found, replaced, added and removed. A change is a text edit at the parser's spans, never a reprinted
+//! document: comments, order, quoting, line endings, a byte order mark and a missing last line end are preserved. The
+//! result is parsed again before it is returned. Depends on no particular key and no file. `config set`, the runtime
+//! switch and the import use it.
 
 mod cut;
 mod key_path;
@@ -44,7 +44,7 @@ pub fn set(text: &str, path: &KeyPath, value: impl Into<Value>) -> Result<String
 
 /// Takes a key, or a table with everything in it, away; one that is not set changes nothing.
 ///
-/// A section that has nothing left and no comment goes too: a key that [`set`] added leaves no trace.
+/// A section without remaining keys and comments is removed, too: a key that [`set`] added leaves no trace.
 pub fn unset(text: &str, path: &KeyPath) -> Result<String, ConfigProblem> {
     let document = read(text)?;
     if find(document.as_table(), path).is_none() {

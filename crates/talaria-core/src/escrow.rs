@@ -1,9 +1,9 @@
-//! Answers that outlive the asker they were meant for, and what they may still answer.
+//! Answers that outlive the process that asked, and the questions that they may still answer.
 //!
-//! Owns the binding of an answer to what was asked, and the decision whether a kept answer serves. It serves once, until
-//! it expires, and only for the identical thing: another argument, directory, diff or question is asked again, and so is
-//! what would happen at a place that the person was not shown. Never widened: a "for this session" is given as one, a
-//! plain yes is never made more. No clock and no store here; the turn machine asks after floor and rules have spoken.
+//! Owns the binding of an answer to its question, and the decision whether a kept answer applies. It applies once, until
+//! it expires, and only to the identical question: another argument, directory, diff or question is asked again, and so
+//! is an operation at a place that the person was not shown. Never widened: "for this session" stays so, a plain yes
+//! never becomes more. No clock and no store here; the turn machine calls this after floor and rules.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ mod canonical;
 
 pub use binding::Binding;
 
-/// An answer that was never delivered to the asker it was meant for.
+/// An answer that was never delivered to its asker.
 #[derive(Clone, Debug)]
 pub struct Escrow {
     /// The request that it was given to.
     pub ticket: TicketId,
-    /// What was asked.
+    /// The question.
     pub binding: Binding,
     /// Where it would have happened, as the person was shown.
     pub place: Option<Place>,
@@ -36,7 +36,7 @@ pub struct Escrow {
     pub is_used: bool,
 }
 
-/// What is asked now.
+/// The current question.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
     /// What.
@@ -45,7 +45,7 @@ pub struct Asking<'a> {
     pub place: Option<Place>,
 }
 
-/// Why a kept answer does not serve.
+/// Why a kept answer does not apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Afresh {
     /// Something else is asked, or by another conversation.
@@ -57,7 +57,7 @@ pub enum Afresh {
     /// Its time is over.
     #[error("it has expired")]
     Expired,
-    /// What was accepted might now happen where no one agreed to it.
+    /// The accepted operation might now happen where no one agreed to it.
     #[error("where it would happen is not what was agreed to")]
     Place,
     /// A part of it was secret, and secrets are not kept.
@@ -65,7 +65,7 @@ pub enum Afresh {
     Secret,
 }
 
-/// Decides whether a kept answer serves for what is asked now. `now` is in milliseconds since 1970.
+/// Decides whether a kept answer applies to the current question. `now` is in milliseconds since 1970.
 pub fn match_escrow<'a>(asked: Asking<'_>, kept: &'a Escrow, now: u64) -> Result<&'a Answer, Afresh> {
     if *asked.binding != kept.binding {
         return Err(Afresh::Differs);
@@ -105,11 +105,11 @@ pub fn is_keepable(answer: &Answer) -> bool {
     }
 }
 
-/// The answers that are kept for one turn.
+/// The kept answers of one turn.
 #[derive(Clone, Debug, Default)]
 pub struct EscrowedAnswers {
     answers: Vec<Escrow>,
-    /// What the wall clock said when the program started, in milliseconds since 1970. A clock that jumps later changes nothing.
+    /// The wall clock when the program started, in milliseconds since 1970. Later clock changes have no effect.
     zero: u64,
 }
 

@@ -26,7 +26,7 @@ pub use queued::QueuedInput;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {
-    /// The thread is there, with the settings that Codex says are in force.
+    /// The thread is open, with the settings that Codex reports as in force.
     SessionStarted(Box<Started>),
     /// How far the sending of this turn's input is. Written before the next step is taken.
     Ledger {
@@ -74,7 +74,7 @@ pub enum Event {
     ToolProgress {
         /// The call.
         item: ItemId,
-        /// What the server says.
+        /// Message of the server.
         message: String,
     },
     /// A patch that was announced changes other things by now.
@@ -98,7 +98,7 @@ pub enum Event {
     ItemAbandoned {
         /// The step.
         item: ItemId,
-        /// What is known of it. Older builds did not record it.
+        /// Its details. Older builds did not record them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<Abandonment>,
     },
@@ -121,7 +121,7 @@ pub enum Event {
         item: ItemId,
         /// The command line.
         command: String,
-        /// How it ended.
+        /// Its end.
         end: BackgroundEnd,
         /// Its exit code, if it exited.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,15 +143,15 @@ pub enum Event {
     RequestOpened {
         /// Our name for it.
         id: TicketId,
-        /// What is asked.
+        /// The question.
         #[serde(flatten)]
         #[cfg_attr(feature = "schema", schemars(with = "crate::schema::Referenced<Ask>"))]
         ask: Box<Ask>,
         /// Where it would happen: inside the sandbox, outside, or undecidable.
         #[serde(skip_serializing_if = "Option::is_none")]
         place: Option<Place>,
-        /// A digest of the question as Codex put it, secrets included: two that look the same with their secrets masked
-        /// have different ones. `None` where what a yes would mean is not known, and in what older builds wrote.
+        /// A digest of the question as Codex sent it, secrets included: two that look the same with their secrets
+        /// masked have different ones. `None` if the meaning of a yes is unknown, and in events of older builds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         digest: Option<String>,
     },
@@ -159,20 +159,21 @@ pub enum Event {
     RequestClosed {
         /// Our name for it.
         id: TicketId,
-        /// What was decided.
+        /// The decision.
         decision: Decision,
         /// Who decided.
         by: Who,
-        /// By which rule, where no person decided; the reason, where a person gave one.
+        /// The rule, if no person decided; the person's reason, if there is one.
         #[serde(skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
-    /// Codex went before it said whether it had the answer to this request. If it asks again, so does Talaria.
+    /// Codex ended before it confirmed the answer to this request. If it asks again, so does Talaria.
     DeliveryUnknown {
         /// Our name for it.
         id: TicketId,
     },
-    /// Talaria did not run for a while. What was found of that time was reported before this; this says what was not.
+    /// Talaria did not run for a while. Recovered events of that time precede this one, which describes what is
+    /// missing.
     Gap(Gap),
     /// Tokens, as of the last model request.
     UsageUpdated {
@@ -238,12 +239,12 @@ pub enum Event {
     Quiet {
         /// For how long.
         seconds: u64,
-        /// The steps that are known to be under way.
+        /// The steps known to be running.
         open_items: Vec<ItemId>,
     },
     /// The model could not be reached; Codex tries again by itself.
     Retrying {
-        /// What Codex says about it.
+        /// Codex's message.
         message: String,
     },
     /// Something a person should know, without effect on the turn.
@@ -258,12 +259,12 @@ pub enum Event {
     },
     /// Codex did not stop in time, and this was done about it.
     Escalated {
-        /// What was done.
+        /// The action taken.
         action: Escalation,
     },
     /// The commands that a stopped turn had left running were ended.
     TerminalsEnded {
-        /// What was done, in words.
+        /// The action taken, as text.
         message: String,
     },
     /// Codex was replaced by a new process.
@@ -274,7 +275,7 @@ pub enum Event {
     /// More input is handed to Codex for the running turn; reported before that is done. That the model has read it
     /// shows only when the turn shows it and continues.
     Steering {
-        /// What it is.
+        /// The input.
         input: QueuedInput,
     },
     /// Codex said that the running turn takes what was handed to it; the model has not read it yet.
@@ -291,16 +292,17 @@ pub enum Event {
         #[cfg_attr(feature = "schema", schemars(with = "queued::flat::Fields"))]
         input: QueuedInput,
     },
-    /// What still waited when the turn ended is returned to its senders, and will not be run: for the next turn, because this
-    /// one did not complete; for this turn, because the model never got it although Codex took it.
+    /// Input still queued when the turn ended is returned to its senders, and will not be run: input for the next turn,
+    /// because this one did not complete; input for this turn, because the model never received it although Codex accepted
+    /// it.
     Unqueued {
-        /// What it was, in order.
+        /// The input, in order.
         inputs: Vec<QueuedInput>,
         /// Did Codex have it? Then the model never read it; otherwise it was never sent.
         #[serde(default, skip_serializing_if = "is_false")]
         was_sent: bool,
     },
-    /// Codex sent something this build does not know. Kept as it came.
+    /// Codex sent a message that this build does not know. Kept unchanged.
     Unknown {
         /// Its method.
         method: String,
@@ -311,12 +313,12 @@ pub enum Event {
     },
     /// Codex sent something that is no message at all.
     Corrupt {
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
         /// How long it was.
         bytes: usize,
     },
-    /// A review of finished turns ended. Comes between turns.
+    /// A review of finished turns ended. Sent between turns.
     Reviewed(Box<ReviewReport>),
     /// The turn is over. Always the last event of a turn.
     Outcome(Box<Report>),
@@ -326,7 +328,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What is in force on a thread, as Codex reported it.
+/// The settings in force on a thread, as Codex reported them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Started {
@@ -367,7 +369,7 @@ pub enum Stage {
     Unknown,
 }
 
-/// What is known of a step whose end Codex never reported.
+/// State of a step whose end Codex never reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -391,7 +393,7 @@ pub enum AgentPhase {
     Interrupted,
 }
 
-/// What was done about a Codex that did not stop a turn in time.
+/// The action taken about a Codex that did not stop a turn in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -406,7 +408,7 @@ pub enum Escalation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanStep {
-    /// What is to be done.
+    /// Text of the step.
     pub step: String,
     /// How far it is.
     pub status: PlanStatus,

@@ -1,4 +1,4 @@
-//! A conversation as Markdown: to be read, kept, or given to someone. Pure.
+//! A conversation as Markdown, for reading and sharing. Pure.
 //!
 //! The words of model and person are Markdown already and stay as they are; what commands printed is between fences
 //! that nothing in it can close.

@@ -24,7 +24,7 @@ pub struct Gap {
     pub found: usize,
     /// Steps that had begun before and of which it is not known whether they have ended.
     pub open: Vec<ItemId>,
-    /// What may have happened and is not known.
+    /// Events that may be missing.
     pub missing: Vec<Missing>,
     /// All of it, for people.
     pub message: String,
@@ -44,7 +44,7 @@ pub enum Missing {
 }
 
 impl Gap {
-    /// Puts a gap into words.
+    /// Describes a gap.
     pub fn new(since: Option<u64>, found: usize, open: Vec<ItemId>, extent: Extent) -> Self {
         let mut missing = vec![Missing::Pieces];
         if extent == Extent::Messages {
@@ -58,7 +58,7 @@ impl Gap {
     }
 }
 
-/// A gap in words: how many steps were found, what is missing, and of how many steps the end is not known.
+/// Describes a gap: the recovered steps, what is missing, and the number of steps whose end is unknown.
 pub fn words(found: usize, missing: &[Missing], open: usize) -> String {
     let mut words = "Talaria did not run for a while. ".to_owned();
     words += &match found {

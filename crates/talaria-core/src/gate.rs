@@ -1,9 +1,9 @@
-//! What is decided before a person is asked: what floor and rules (`talaria_guard::rules`) say about it, given where it
-//! would happen, and whether everything that passes them is accepted.
+//! Decisions before a person is asked: floor and rules (`talaria_guard::rules`), depending on where the operation would
+//! happen, and whether everything that passes them is accepted.
 //!
-//! Only commands, tools, patches, permissions and addresses can be decided here. What a person is asked to write, no one
-//! else can. An acceptance never rests on anything but a rule that says so, or the wish to accept everything that stays
-//! inside. Called by a turn for every request.
+//! Only commands, tools, patches, permissions and addresses can be decided here. Text that a person is asked for cannot
+//! be decided here. An acceptance requires a rule, or the mode that accepts everything inside the sandbox. Called by a
+//! turn for every request.
 
 use talaria_guard::place::Place;
 use talaria_guard::rules::{self, Ban, Doubt, Ground, Permit, Rules, Unseen, Verdict};

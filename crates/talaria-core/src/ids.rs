@@ -1,7 +1,7 @@
-//! Identifiers as types, so that a turn id can never be passed where a thread id is meant.
+//! Identifiers as types, so that a turn id can never be passed as a thread id.
 //!
-//! `RequestId` keeps the JSON type it came with: Codex silently ignores an answer to `0` that is addressed to `"0"`,
-//! and the turn then waits for ever. Nothing here mints ids; they come from the peer or from the shell.
+//! `RequestId` keeps the JSON type of the peer: Codex silently ignores an answer to `0` that is addressed to `"0"`,
+//! and the turn then waits indefinitely. Nothing here mints ids; they come from the peer or from the shell.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -113,7 +113,7 @@ pub fn short_id(id: &str) -> &str {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(untagged)]
 pub enum RequestId {
-    /// What Codex uses for its own requests, counted from 0.
+    /// Codex's own request ids, counted from 0.
     Number(i64),
     /// Allowed by the protocol, seen from other peers.
     Text(String),

@@ -25,21 +25,21 @@ pub use parts::{
 pub struct Item {
     /// Codex's name for it. Not always unique: in 0.130 the beginning and the end of a review have the same one.
     pub id: ItemId,
-    /// What it is.
+    /// Its kind and data.
     #[serde(flatten)]
     pub body: ItemBody,
 }
 
-/// What a step is, and what is known of it.
+/// Kind and data of a step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemBody {
-    /// What the person said.
+    /// Input of the person.
     UserMessage {
         /// The text parts of the input.
         text: String,
-        /// What was said besides text.
+        /// Input besides text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         attachments: Vec<Attachment>,
         /// The id from the client; 0.130 does not report it.
@@ -49,18 +49,18 @@ pub enum ItemBody {
         #[serde(default, skip_serializing_if = "Author::is_person")]
         author: Author,
     },
-    /// What a hook of the user's sent the model.
+    /// Context from a hook of the user.
     HookPrompt {
         /// The text.
         text: String,
     },
-    /// What the model said.
+    /// A message of the model.
     AgentMessage {
         /// The text.
         text: String,
         /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
-        /// What it asks without waiting for an answer.
+        /// Questions that it asks without waiting for an answer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         questions: Vec<MessageQuestion>,
     },
@@ -92,7 +92,7 @@ pub enum ItemBody {
         exit_code: Option<i32>,
         /// How long it took.
         duration_ms: Option<u64>,
-        /// What it printed.
+        /// Its output.
         output: Option<String>,
     },
     /// A change of files.
@@ -110,19 +110,19 @@ pub enum ItemBody {
         tool: String,
         /// Its state.
         status: Status,
-        /// What it was called with.
+        /// Its arguments.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
-        /// What it returned.
+        /// Its result.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
         /// How long it took.
         duration_ms: Option<u64>,
-        /// What went wrong, if it failed.
+        /// The error, if it failed.
         error: Option<String>,
     },
-    /// A call of a tool that a client of Codex brought.
+    /// A call of a client-provided tool.
     ClientTool {
         /// The group that the tool belongs to.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,38 +131,38 @@ pub enum ItemBody {
         tool: String,
         /// Its state.
         status: Status,
-        /// What the tool itself said about its success.
+        /// Success as reported by the tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         success: Option<bool>,
-        /// What it was called with.
+        /// Its arguments.
         #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "raw::read_if_there")]
         #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Value>"))]
         arguments: Option<Box<RawValue>>,
-        /// What it returned.
+        /// Its result.
         #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
         /// How long it took.
         duration_ms: Option<u64>,
     },
-    /// What a function returned, where Codex does not report how it was called.
+    /// The result of a function whose call Codex does not report.
     ToolOutput {
         /// The group that the function belongs to.
         #[serde(skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
         /// The function.
         tool: String,
-        /// What it returned.
+        /// Its result.
         result: ToolResult,
     },
     /// Work handed to other agents.
     Agents {
-        /// What was asked for: spawn, wait, send, …
+        /// The operation: spawn, wait, send, …
         action: String,
         /// Its state.
         status: Status,
         /// The threads of those agents.
         threads: Vec<ThreadId>,
-        /// What they got.
+        /// Their input.
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
         /// The model that was asked for.
@@ -194,7 +194,7 @@ pub enum ItemBody {
     WebSearch {
         /// The words, or the address of a page.
         query: String,
-        /// What was done exactly.
+        /// The exact action.
         #[serde(skip_serializing_if = "Option::is_none")]
         action: Option<SearchAction>,
     },
@@ -207,7 +207,7 @@ pub enum ItemBody {
     ImageGeneration {
         /// Its state.
         status: Status,
-        /// What was drawn, in the words that were used in the end.
+        /// The final prompt of the image.
         prompt: Option<String>,
         /// Where it was saved.
         path: Option<String>,
@@ -217,12 +217,12 @@ pub enum ItemBody {
     },
     /// A review began.
     ReviewStarted {
-        /// What is reviewed.
+        /// Subject of the review.
         review: String,
     },
     /// A review ended.
     ReviewEnded {
-        /// What it found. The same text comes as a message of its own right after.
+        /// Its findings. The same text follows as a separate message.
         review: String,
     },
     /// The model waited.
@@ -230,7 +230,8 @@ pub enum ItemBody {
         /// How long.
         duration_ms: u64,
     },
-    /// A call of a tool that Codex refused or could not carry out, and has no step for. What the model got says so.
+    /// A tool call that Codex refused or could not carry out, and has no step for. The result for the model has the
+    /// reason.
     FailedCall {
         /// The tool, as the model called it.
         tool: String,
@@ -239,7 +240,7 @@ pub enum ItemBody {
     },
     /// The conversation was shortened.
     Compaction(Compaction),
-    /// Something else, kept as it came.
+    /// Another kind, kept unchanged.
     Other {
         /// Codex's name for the kind.
         name: String,

@@ -1,4 +1,4 @@
-//! JSON for programs that read line by line: one value on one line, whatever its strings hold.
+//! JSON for programs that read line by line: one value on one line, whatever its strings contain.
 //!
 //! JSON allows U+0085, U+2028 and U+2029 inside strings, but Python's `str.splitlines()` and others end a line there. They
 //! are written as escapes, which every reader turns back into the same text. Called by everything that prints `--json`.
@@ -19,7 +19,7 @@ pub fn json_line(value: &impl Serialize) -> String {
 
 /// Escapes what ends a line inside the strings of `json`, and takes line ends between its values out.
 pub fn escape_breaks(json: &mut Vec<u8>) {
-    // Values that were kept as they came may span lines; inside a string an end of line is always escaped.
+    // Raw values may span lines; inside a string a line end is always escaped.
     for byte in json.iter_mut() {
         if matches!(byte, b'\n' | b'\r') {
             *byte = b' ';

@@ -1,5 +1,5 @@
-//! What a conversation is reviewed for after it worked for a while, as data: when a review is due (`progress`), what is asked
-//! and what the answer may propose (`proposal`). What came of it is `review`.
+//! Reviews of a conversation, as data: when a review is due (`progress`), its prompt and the possible proposals
+//! (`proposal`). Its result is `review`.
 //!
 //! Pure. The engine keeps counters and jobs, asks the model and applies what is left here.
 

@@ -1,4 +1,4 @@
-//! What Talaria remembers across conversations, as data and decisions. Pure: rows and files are the engine's.
+//! Memory across conversations, as data and decisions. Pure: the engine has rows and files.
 //!
 //! Map: an entry is a text in a scope. `draft` decides what operations change, `find` which entry a text means, `file` is the
 //! form of the files that people edit, `merge` turns their edits into changes, `scan` flags texts that read like instructions,
@@ -23,7 +23,7 @@ pub const LONGEST_ENTRY: usize = 4_000;
 /// How much of the memory a conversation starts with, in characters, unless the configuration says otherwise.
 pub const SNAPSHOT_CHARS: usize = 8_000;
 
-/// What an entry is about, which is also where it is used.
+/// Scope of an entry: where it is used.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum MemoryScope {
@@ -112,7 +112,7 @@ impl TryFrom<String> for MemoryScope {
 pub struct MemoryEntry {
     /// `mem-` and twelve hex digits.
     pub id: String,
-    /// What it is about.
+    /// Its scope.
     pub scope: MemoryScope,
     /// The text, tidy: no blank ends, no line with `§` alone.
     pub text: String,

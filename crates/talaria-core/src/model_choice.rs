@@ -9,7 +9,7 @@ use crate::nearest::nearest;
 /// Efforts that Codex knows for models without a list of their own.
 const EFFORTS: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
 
-/// What a turn asks for.
+/// The choice of a turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ModelChoice<'a> {
     /// The model that was chosen.
@@ -32,7 +32,7 @@ pub enum UnlistedModel {
     Accept,
 }
 
-/// Returns why Codex would not run this choice, with the name that was probably meant.
+/// Returns why Codex would refuse this choice, with the most similar name.
 pub fn check_choice(offers: &Offers, choice: ModelChoice<'_>) -> Result<(), Problem> {
     if let Some(model) = choice.model.filter(|_| choice.unlisted == UnlistedModel::Refuse) {
         check_model(offers, model)?;

@@ -1,4 +1,4 @@
-//! Finds the name a person probably meant.
+//! Finds the most similar name, for a "did you mean" hint.
 //!
 //! Owns how far a guess may go; a guess is only ever shown, never acted upon.
 //! Called by the configuration reader for keys and values, and by the chat for its commands.

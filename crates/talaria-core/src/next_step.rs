@@ -1,13 +1,13 @@
-//! What a person can do next, as data. Each face renders it: the command line as shell commands ([`NextStep::in_shell`], also
-//! the `hint` of the API and of `--json`), the chat as slash commands (`talaria-tui`, `chat/next_step`).
+//! Advice to the user, as data. Each client renders it: the command line as shell commands ([`NextStep::in_shell`], also the
+//! `hint` of the API and of `--json`), the chat as slash commands (`talaria-tui`, `chat/next_step`).
 //!
-//! A step has its own variant if a face says it in its own words, or if a program would act on it. Advice that is the same
-//! everywhere is [`NextStep::Advice`], a text that stays a text in the API and in stored rows. The library errors return
-//! steps, never words for one face. All texts of both faces are in one snapshot: `crates/talaria/src/advice/next_steps.txt`.
+//! A step has its own variant if clients word it differently, or if a program would act on it. Advice that is the same
+//! everywhere is [`NextStep::Advice`], plain text in the API and in stored rows. The library errors return steps, never
+//! words for one client. All texts of both clients are in one snapshot: `crates/talaria/src/advice/next_steps.txt`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a person can do next.
+/// Advice to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "step", rename_all = "snake_case")]
@@ -207,7 +207,7 @@ impl NextStep {
         }
     }
 
-    /// The step, unless it is text alone: that is the `hint` beside it already.
+    /// The step, unless it is only text: that is the `hint` already.
     pub fn as_data(&self) -> Option<Self> {
         (!matches!(self, Self::Advice { .. })).then(|| self.clone())
     }

@@ -1,8 +1,8 @@
 //! Notices to a person who is not looking: that a task has ended, or that a request waits.
 //!
 //! Owns the payload, where it can go (`Target`), how it reads as text, which addresses it may be sent to and when a
-//! failed attempt is repeated. Sends nothing: the engine's `notify` does. The maker of a notice has redacted it; what
-//! leaves passes [`Notice::covered`] or a rendering all the same, because that is cheap and the mistake is not.
+//! failed attempt is repeated. Sends nothing: the engine's `notify` does. The creator of a notice has redacted it; it
+//! passes [`Notice::covered`] or a rendering again before it is sent, because that is cheap and a leak is not.
 
 mod address;
 mod neutral;
@@ -21,7 +21,7 @@ use talaria_guard::redact::redact;
 pub use target::{BadTarget, Mailbox, Target, Topic};
 pub use text::one_line;
 
-/// What a notice is about.
+/// Subject of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -36,17 +36,17 @@ pub enum NoticeKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
-    /// What it is about.
+    /// Its subject.
     pub kind: NoticeKind,
     /// The task.
     pub task: String,
     /// The conversation of the task.
     pub session: SessionId,
-    /// What was asked for, shortened.
+    /// The prompt, shortened.
     pub title: String,
     /// The state of the task, as everywhere: `completed`, `waiting_for_approval`, ….
     pub status: String,
-    /// What Codex said at the end.
+    /// Codex's last message.
     #[serde(default)]
     pub answer: Option<String>,
     /// Why it failed.
@@ -97,7 +97,7 @@ pub struct RequestNotice {
     pub choices: Vec<String>,
 }
 
-/// A notice as it is kept until it is sent, with what only a sender on this machine needs.
+/// A notice as stored until it is sent, with data for senders on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedNotice {
     /// The notice.

@@ -123,7 +123,7 @@ impl fmt::Display for FailureCode {
     }
 }
 
-/// The last line of a turn: what it came to.
+/// The final report of a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(from = "Written")]
@@ -136,13 +136,13 @@ pub struct Report {
     pub code: Option<FailureCode>,
     /// Who interrupted it.
     pub by: Option<Who>,
-    /// What went wrong, in words.
+    /// The error text.
     pub message: Option<String>,
     /// The final answer.
     pub text: Option<String>,
-    /// What it cost.
+    /// Tokens used.
     pub usage: Usage,
-    /// Requests declined because no one could be asked or this build could not put them.
+    /// Requests declined because no one could be asked or this build could not show them.
     pub declined: u32,
     /// Sub-agents of this turn that had not ended when it was reported.
     pub children_running: usize,
@@ -155,7 +155,7 @@ pub struct Report {
     pub retry_at: Option<i64>,
 }
 
-/// A report as JSON has it: the outcome is a word, and what belongs to it is beside it.
+/// The JSON form of a report: the outcome is a word, and its details are sibling fields.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Written {
@@ -255,7 +255,7 @@ impl Report {
         }
     }
 
-    /// Says what to do next; each face puts it into words.
+    /// The next step for the user; each client renders it.
     #[must_use]
     pub fn with_next(mut self, step: impl Into<NextStep>) -> Self {
         let step = step.into();
@@ -290,7 +290,7 @@ impl Report {
         self
     }
 
-    /// Says that the login has to be renewed, where Codex went and had complained of it.
+    /// Advises to renew the login, if Codex ended with a complaint about it.
     #[must_use]
     pub fn with_login_hint(self) -> Self {
         self.with_next(NextStep::Login)
@@ -348,7 +348,7 @@ mod hints {
             assert_eq!(row.get("exit"), None, "{row}");
             assert_eq!(serde_json::from_value::<Report>(row).unwrap(), written);
         }
-        // A Codex that was missing had the code of any input that was not sent, and an exit code of its own.
+        // A missing Codex had the code of any unsent input, and its own exit code.
         let missing = read(stored(&failed(FailureCode::NotSent)), 6);
         assert_eq!((missing.code, missing.exit_code()), (Some(FailureCode::Codex), 6));
         let not_sent = read(stored(&failed(FailureCode::NotSent)), 1);

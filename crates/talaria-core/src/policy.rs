@@ -45,12 +45,12 @@ pub enum Mode {
     Auto,
     /// Nothing but reading without a person.
     ApprovalRequired,
-    /// No sandbox, and no one is asked; floor and deny rules hold.
+    /// No sandbox, and no one is asked; floor and deny rules apply.
     #[serde(alias = "yolo")]
     Unrestricted,
 }
 
-/// What a mode means on the wire and for Talaria.
+/// Settings of a mode on the wire and in Talaria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModeSettings {
     /// The sandbox to ask for.
@@ -107,7 +107,7 @@ impl FromStr for HideHome {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{given:?} is not known; allowed: {}", allowed.join(", "))]
 pub struct UnknownName {
-    /// What was written.
+    /// The given value.
     pub given: String,
     /// What could have been written.
     pub allowed: Vec<&'static str>,
@@ -158,7 +158,7 @@ impl Mode {
         }
     }
 
-    /// What the mode means: the one place where modes become values of Codex.
+    /// The settings of the mode: the one place where modes become values of Codex.
     ///
     /// `Unrestricted` asks for `untrusted` and not for `never`: floor and deny rules only see what Codex asks about,
     /// and under `never` it asks about nothing.

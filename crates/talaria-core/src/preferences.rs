@@ -1,13 +1,13 @@
-//! What a client asked for about model and permissions, and what the configuration says where it asked for nothing.
+//! Model and permissions requested by a client, with the configuration as fallback.
 //!
-//! Owns the precedence: what was asked for, then a mode that was asked for, then the configuration, then its mode. The
-//! engine resolves turns with it; the chat shows with it what a conversation would begin with.
+//! Owns the precedence: a requested value, then a requested mode, then the configuration, then its mode. The engine
+//! resolves turns with it; the chat uses it to show the settings of a new conversation.
 
 use crate::api::{NewSession, NewTurn};
 use crate::config::Config;
 use crate::policy::{Answers, ApprovalPolicy, Mode, Sandbox};
 
-/// What was asked for.
+/// Requested values.
 #[derive(Clone, Debug, Default)]
 pub struct Preferences {
     /// The model.
@@ -23,14 +23,14 @@ pub struct Preferences {
 }
 
 impl Preferences {
-    /// What a client asked for in a new conversation.
+    /// Values requested for a new conversation.
     pub fn of_session(new: &NewSession) -> Self {
         let NewSession { sandbox, approval, .. } = *new;
         let model = new.model.clone().or_else(|| new.turn.model.clone());
         Self { model, sandbox, approval, ..Self::of_turn(&new.turn) }
     }
 
-    /// What a client asked for in a turn.
+    /// Values requested for a turn.
     pub fn of_turn(turn: &NewTurn) -> Self {
         let NewTurn { model, effort, mode, .. } = turn;
         Self { model: model.clone(), effort: effort.clone(), mode: *mode, ..Self::default() }
@@ -41,7 +41,7 @@ impl Preferences {
         self.model.clone().or_else(|| config.model.default.clone())
     }
 
-    /// How much it is to think.
+    /// Reasoning effort.
     pub fn effort(&self, config: &Config) -> Option<String> {
         self.effort.clone().or_else(|| config.model.effort.clone())
     }

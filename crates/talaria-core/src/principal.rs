@@ -1,4 +1,4 @@
-//! Who wants something of the engine: a person, someone with a token, someone in a chat, or a model that calls a tool.
+//! The principal of a call to the engine: a person, the holder of a token, a chat user, or a model that calls a tool.
 //!
 //! Owns how that is written: `person:ada`, `model:claude-code`. What each may do is decided by the engine. A model is not
 //! believed to be a person: its door (`talaria mcp`) says what it is.
@@ -42,7 +42,7 @@ impl PrincipalKind {
     }
 }
 
-/// Who wants something.
+/// The principal of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Principal {
@@ -51,7 +51,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Someone of this kind. Of the name everything stays that can be in one printed word, at most 64 characters.
+    /// A principal of this kind. The name is reduced to the characters of one printable word, at most 64.
     pub fn new(kind: PrincipalKind, name: &str) -> Self {
         let fits = |letter: &char| letter.is_alphanumeric() || "-_.@/+".contains(*letter);
         let name: String = name.trim().replace(' ', "-").chars().filter(fits).take(LONGEST).collect();

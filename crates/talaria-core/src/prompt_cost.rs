@@ -1,4 +1,4 @@
-//! What the parts of a prompt cost that Talaria adds, and what is left for the runtime's own. Pure.
+//! Token cost of the prompt parts that Talaria adds; the rest is the runtime's. Pure.
 //!
 //! Sizes in bytes are exact. Tokens are estimated from them as Codex does it, because no tokenizer of a model is known here;
 //! the tokens of a whole prompt are what the provider reported.
@@ -18,8 +18,8 @@ pub fn part(name: impl Into<String>, bytes: Option<u64>) -> ContextPart {
     ContextPart { name: name.into(), bytes, tokens: bytes.map(estimate_tokens) }
 }
 
-/// Completes an account: what was reported without our parts is the runtime's own. Nothing is derived from a part whose size
-/// is not known.
+/// Completes an account: the reported total minus our parts is the runtime's. Nothing is derived from a part of unknown
+/// size.
 pub fn account(
     session: String,
     parts: Vec<ContextPart>,

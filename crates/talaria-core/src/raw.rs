@@ -1,4 +1,4 @@
-//! JSON that is kept as it came, read back from inside a tagged value.
+//! Raw JSON, kept unchanged and read back from inside a tagged value.
 //!
 //! serde cannot borrow raw text out of a tagged or flattened value, because it has read that value already to find the
 //! tag. Here it is written again from what was read; only the order of keys and the spaces may differ.

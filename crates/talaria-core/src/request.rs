@@ -1,4 +1,4 @@
-//! Questions that Codex puts to a person, and the answers.
+//! Questions of Codex to a person, and the answers.
 //!
 //! `Ask` is what people are shown; the wire form of an answer is made in `reply`. What no one can be asked is declined
 //! visibly, never left hanging. No name of a server, a tool or a command is trusted here: a person who accepts
@@ -44,7 +44,7 @@ pub enum Ask {
         approval: Option<String>,
         /// The command line.
         command: String,
-        /// What Codex reads in it, one phrase each.
+        /// Codex's analysis of it, one phrase each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         actions: Vec<String>,
         /// Where it would run.
@@ -67,7 +67,7 @@ pub enum Ask {
         item: ItemId,
         /// Distinguishes several questions about one step.
         approval: Option<String>,
-        /// What would be typed, as Codex writes it.
+        /// The input that would be typed, as Codex writes it.
         command: String,
         /// Where the command was started.
         cwd: Option<String>,
@@ -84,13 +84,13 @@ pub enum Ask {
         item: ItemId,
         /// The host.
         host: String,
-        /// How it would be reached, in Codex's word.
+        /// The protocol, in Codex's word.
         protocol: String,
-        /// The command that wants to, where Codex says so.
+        /// The command that needs it, if Codex names it.
         command: Option<String>,
         /// Why.
         reason: Option<String>,
-        /// The host that Codex proposes to allow for good.
+        /// The host that Codex proposes to allow permanently.
         always: Option<String>,
     },
     /// May these files be changed?
@@ -134,7 +134,7 @@ pub enum Ask {
     /// May the model read pages of a site, although the sandbox of the conversation has no network? Talaria asks this
     /// itself, for its tool `talaria_web`.
     WebPage {
-        /// The thread whose model wants to.
+        /// The thread whose model asks.
         thread: ThreadId,
         /// The call.
         item: ItemId,
@@ -143,7 +143,7 @@ pub enum Ask {
         /// The page.
         url: String,
     },
-    /// What does the person say to the model's questions?
+    /// Questions of the model to the person.
     Input {
         /// The thread that asks.
         thread: ThreadId,
@@ -154,15 +154,15 @@ pub enum Ask {
         /// Does the model insist on an answer? `None` when Codex does not say.
         blocking: Option<bool>,
     },
-    /// An MCP server wants something of the person.
+    /// An MCP server asks the person for input.
     Elicitation {
         /// The thread that asks.
         thread: ThreadId,
         /// The server.
         server: String,
-        /// What it says.
+        /// Its message.
         message: String,
-        /// What it wants.
+        /// The requested input.
         #[serde(flatten)]
         wish: Wish,
     },
@@ -172,9 +172,9 @@ pub enum Ask {
         thread: Option<ThreadId>,
         /// The server.
         server: String,
-        /// What Codex says about it.
+        /// Codex's description.
         message: String,
-        /// What the tool does, in the server's words.
+        /// The server's description of the tool.
         description: Option<String>,
         /// The arguments of the call, as JSON; `None` when Codex does not report them.
         arguments: Option<String>,
@@ -185,7 +185,7 @@ pub enum Ask {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<ItemId>,
     },
-    /// Something that Codex wants of the program around it, and that this one does not provide.
+    /// A request of Codex to its client that this one does not support.
     Host {
         /// The wire's name for it.
         method: String,
@@ -203,7 +203,7 @@ pub enum Ask {
     },
 }
 
-/// What an MCP server wants of the person.
+/// Input that an MCP server asks for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "mode", rename_all = "snake_case")]
@@ -224,7 +224,7 @@ pub enum Wish {
 pub enum Persist {
     /// Until the conversation ends.
     Session,
-    /// For good; Codex writes it into its own configuration.
+    /// Permanently; Codex writes it into its own configuration.
     Always,
 }
 
@@ -259,7 +259,7 @@ impl Ask {
         !matches!(self, Self::Host { .. } | Self::Unsupported { .. })
     }
 
-    /// What a person may decide, the mildest first. Nothing is offered that Codex would not carry out.
+    /// The possible decisions, the mildest first. Nothing is offered that Codex would not carry out.
     pub fn choices(&self) -> Vec<Decision> {
         let (session, always) = match self {
             Self::Command { always, .. } => (true, always.is_some()),
@@ -278,7 +278,7 @@ impl Ask {
     }
 }
 
-/// What was decided.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -336,15 +336,15 @@ pub enum Who {
     Model,
     /// Codex itself, or another client of it.
     Codex,
-    /// Another client of the same Codex, or Codex itself; what was decided is not known.
+    /// Another client of the same Codex, or Codex itself; the decision is unknown.
     OtherClient,
-    /// This build, because it cannot put the question to a person.
+    /// This build, because it cannot show the question.
     Talaria,
     /// A rule of the user's.
     Rule,
-    /// The mode: everything that stays inside is accepted.
+    /// The mode: everything inside the sandbox is accepted.
     Mode,
-    /// What is never done, in no mode.
+    /// The hard floor, which applies in every mode.
     Floor,
 }
 

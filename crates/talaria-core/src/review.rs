@@ -1,4 +1,4 @@
-//! How far a review is and what came of it, as people and programs read it.
+//! State and result of a review, for people and programs.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ impl ReviewState {
     }
 }
 
-/// What came of a review.
+/// Result of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewReport {
@@ -42,7 +42,7 @@ pub struct ReviewReport {
     pub first_turn: i64,
     /// The last one.
     pub last_turn: i64,
-    /// What it changed in the memory, or would change once a person agrees.
+    /// Memory changes, applied or proposed.
     pub changes: Vec<LearnedChange>,
     /// The proposal that waits for a person, if the changes do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub struct ReviewReport {
     /// It has no result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_done: bool,
-    /// What it cost.
+    /// Tokens used.
     pub usage: Usage,
 }
 

@@ -9,17 +9,17 @@ use serde::Serialize;
 
 use crate::policy::UnknownName;
 
-/// The key that holds the choice.
+/// The configuration key of the choice.
 pub const KEY: [&str; 2] = ["model", "openai_runtime"];
 
-/// Providers whose conversations may be handed to Codex although another runtime is there.
+/// Providers whose conversations may use Codex although another runtime exists.
 const REROUTED: [&str; 2] = ["openai", "openai-codex"];
 
 /// Who can run a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Runtime {
-    /// `codex app-server`, which brings its own loop, tools and sandbox.
+    /// `codex app-server`, with its own loop, tools and sandbox.
     CodexAppServer,
     /// Talaria's own model loop.
     OwnLoop,
@@ -40,7 +40,7 @@ impl Runtime {
         }
     }
 
-    /// What it offers.
+    /// Its features.
     pub fn offers(self) -> &'static str {
         match self {
             Self::CodexAppServer => {
@@ -51,7 +51,7 @@ impl Runtime {
     }
 }
 
-/// What a user wants: the value of `model.openai_runtime`.
+/// The user's choice: the value of `model.openai_runtime`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeChoice {
@@ -124,7 +124,7 @@ pub enum Because {
 
 /// Says who runs a conversation with this provider; none if the build has no runtime at all.
 ///
-/// Without a provider OpenAI is meant, as in Codex. Another provider never leaves Talaria's own loop where there is one.
+/// The default provider is OpenAI, as in Codex. Another provider never leaves Talaria's own loop where there is one.
 pub fn runtime_for(
     provider: Option<&str>,
     choice: RuntimeChoice,
@@ -149,12 +149,12 @@ pub fn is_rerouted(provider: Option<&str>) -> bool {
     provider.is_none_or(|provider| REROUTED.iter().any(|known| provider.trim().eq_ignore_ascii_case(known)))
 }
 
-/// What is known when someone asks about the runtime or wants another.
+/// Facts for showing or switching the runtime.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
-    /// What the file says; none if that cannot be used.
+    /// The value in the file; none if invalid.
     pub current: Option<RuntimeChoice>,
-    /// What is wanted; nothing for a look.
+    /// The requested runtime; none for a query.
     pub wanted: Option<RuntimeChoice>,
     /// Was a Codex found? Not known where no one needs to.
     pub codex: Option<bool>,
@@ -162,7 +162,7 @@ pub struct Facts<'a> {
     pub running: &'a [String],
 }
 
-/// What is to be done.
+/// The resulting action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchDecision {
     /// The state is shown.

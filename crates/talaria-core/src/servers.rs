@@ -1,9 +1,9 @@
-//! The MCP servers of `[mcp_servers.NAME]`: what was written, and what Codex understands of it.
+//! The MCP servers of `[mcp_servers.NAME]`, and their translation for Codex.
 //!
 //! `Server` is what the configuration reader makes of one entry, with the reference's key names already resolved;
-//! [`translate`] says it in Codex's words. Here is no file and no environment: a reference to a variable stays a
-//! reference. A server of which one key is wrong is not started at all, because half of it is another server.
-//! Called by the engine for every conversation, by `migrate` and by `doctor`.
+//! [`translate`] converts it to Codex's keys. Reads no file and no environment: a reference to a variable stays a
+//! reference. A server with one wrong key is not started at all, because a partial one would be a different
+//! server. Called by the engine for every conversation, by `migrate` and by `doctor`.
 
 mod codex;
 mod given;
@@ -26,9 +26,9 @@ pub use translate::{Literals, Referred, Translated, translate};
 /// One entry of `[mcp_servers]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Its name, which Codex puts into the names of the tools.
+    /// Its name, which becomes part of the tool names in Codex.
     pub name: String,
-    /// How it is reached; none if that could not be read, which `wrong` then says.
+    /// Its transport; none if that could not be read, with the reason in `wrong`.
     pub transport: Option<Transport>,
     /// How long a tool of it may take.
     pub timeout: Option<Duration>,
@@ -69,7 +69,7 @@ pub enum Transport {
     },
 }
 
-// Arguments and addresses can hold secrets, and a configuration is shown by every failed assertion.
+// Arguments and addresses can contain secrets, and a failed assertion prints a configuration.
 impl std::fmt::Debug for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -120,7 +120,7 @@ impl Server {
         given.values().filter_map(ValueSource::variable).collect()
     }
 
-    /// Puts `home` in the place of a leading `~` of the program and its directory; Codex knows no such sign.
+    /// Replaces a leading `~` of the program and its directory by `home`; Codex does not expand it.
     pub fn at_home(&mut self, home: &str) {
         let Some(Transport::Stdio { command, cwd, .. }) = &mut self.transport else { return };
         for path in std::iter::once(command).chain(cwd) {

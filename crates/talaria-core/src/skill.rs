@@ -1,5 +1,5 @@
-//! Skills as data and decisions: folders with a `SKILL.md` that tell a model how a kind of work is done. Pure: folders, files
-//! and rows are the engine's.
+//! Skills as data and decisions: folders with a `SKILL.md` that instruct a model in a kind of work. Pure: the engine has
+//! folders, files and rows.
 //!
 //! Map: `name` decides which names and files there may be, `manifest` reads the front matter, `edit` is what a proposal changes,
 //! `diff` counts it, `index` lists skills for a model within a budget, `usage` recognises a command that reads a skill.

@@ -1,5 +1,5 @@
-//! What a person is asked to agree to, in words that no runtime owns: a command, an address, files, a tool, wider
-//! permissions, or words.
+//! The operation that a person is asked to approve, independent of a runtime: a command, an address, files, a
+//! tool, wider permissions, or a question.
 //!
 //! `gate` decides about it, `bounds` says where it would happen, `escrow` binds an answer to it. The asker converts its
 //! own request into one; everything that a yes could carry out is in it.
@@ -10,49 +10,49 @@ use talaria_guard::shell::CommandText;
 use crate::item::FileChange;
 use crate::request::Question;
 
-/// What is asked.
+/// The operation in question.
 #[derive(Clone, Debug)]
 pub enum Subject<'a> {
-    /// A command is to be run, or to be given input.
+    /// Run a command, or send it input.
     Command(CommandSubject<'a>),
-    /// A host is to be reached.
+    /// Connect to a host.
     Network {
         /// The host.
         host: &'a str,
         /// The protocol.
         protocol: &'a str,
-        /// The command that wants to reach it, as far as it is known.
+        /// The command that connects to it, if known.
         command: CommandSubject<'a>,
     },
-    /// Files are to be changed.
+    /// Change files.
     Patch {
         /// How; `None` if that is not known.
         changes: Option<&'a [FileChange]>,
         /// A directory that becomes writable.
         grant_root: Option<&'a str>,
     },
-    /// The sandbox is to be wider.
+    /// Widen the sandbox.
     Permissions {
         /// Where.
         cwd: Option<&'a str>,
         /// How, as the asker writes it.
         wanted: &'a Value,
     },
-    /// A tool of an MCP server is to be called.
+    /// Call a tool of an MCP server.
     Tool {
         /// Its name, if that is certain.
         tool: Option<&'a str>,
-        /// How the server puts it.
+        /// The server's own form.
         form: FormSubject<'a>,
     },
-    /// A person is to say something: nothing happens but that.
+    /// Ask a person for an answer; nothing else happens.
     Words(WordsSubject<'a>),
 }
 
 /// A command.
 #[derive(Clone, Debug)]
 pub struct CommandSubject<'a> {
-    /// What is wanted of it.
+    /// The operation on it.
     pub action: CommandUse<'a>,
     /// The command line; never blank.
     pub line: Option<CommandText<'a>>,
@@ -68,7 +68,7 @@ pub struct CommandSubject<'a> {
     pub always_host: Option<String>,
 }
 
-/// What is wanted of a command.
+/// The operation on a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandUse<'a> {
     /// To run it.
@@ -79,7 +79,7 @@ pub enum CommandUse<'a> {
     Other(&'a str),
 }
 
-/// What a person is asked in words.
+/// Questions to a person.
 #[derive(Clone, Debug)]
 pub enum WordsSubject<'a> {
     /// Questions of the model.
@@ -88,18 +88,18 @@ pub enum WordsSubject<'a> {
     Form(FormSubject<'a>),
 }
 
-/// How an MCP server puts something to a person.
+/// An elicitation of an MCP server.
 #[derive(Clone, Debug)]
 pub struct FormSubject<'a> {
     /// The server.
     pub server: &'a str,
-    /// The way it is to be shown.
+    /// The mode of display.
     pub mode: Option<&'a str>,
     /// Its words.
     pub message: &'a str,
-    /// The fields that it wants.
+    /// The requested fields.
     pub schema: &'a Value,
-    /// The address that it wants visited.
+    /// The address to visit.
     pub url: Option<&'a str>,
     /// What else it says.
     pub meta: Option<&'a Value>,

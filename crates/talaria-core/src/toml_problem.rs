@@ -1,7 +1,7 @@
-//! What can be wrong in a configuration file, in words for a person.
+//! Problems of a configuration file, as text for a person.
 //!
-//! Owns the wording frame (`line 3: key: message; hint`) and the way from a byte offset to line and column. The name
-//! of the file is not known here: the printer of a problem puts it in front.
+//! Owns the format (`line 3: key: message; hint`) and the conversion of a byte offset to line and column. The caller
+//! that prints a problem adds the file name.
 
 use std::fmt;
 use std::ops::Range;
@@ -26,7 +26,7 @@ pub struct ConfigProblem {
     pub column: Option<usize>,
     /// The full name of the key; none when the file is not TOML.
     pub key: Option<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
@@ -80,7 +80,7 @@ pub fn position(text: &str, offset: Option<usize>) -> (Option<usize>, Option<usi
     (Some(line), Some(column))
 }
 
-/// Puts the article before the name of a TOML type.
+/// Adds the article to the name of a TOML type.
 pub(crate) fn article(type_name: &str) -> String {
     let article = if type_name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {type_name}")

@@ -1,7 +1,7 @@
 //! A TOML text as it lies in a file, with what a parser forgets: the mark at its beginning and how each line ends.
 //!
-//! Owns lines, their ends and the splicing of pieces; every byte outside a piece stays. Knows nothing of keys and values:
-//! `edit`, or another caller that changes a file of TOML, says where.
+//! Owns lines, their ends and the splicing of pieces; every byte outside a piece is preserved. Independent of keys and
+//! values: `edit`, or another caller that changes a TOML file, provides positions.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ pub struct TomlText<'a> {
     text: &'a str,
 }
 
-/// One change: what is in `range` becomes `new`.
+/// One change: replaces `range` by `new`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// What goes away; empty for an insertion.
+    /// The removed range; empty for an insertion.
     pub range: Range<usize>,
-    /// What comes in its place.
+    /// The replacement.
     pub new: String,
 }
 
@@ -84,9 +84,9 @@ impl<'a> TomlText<'a> {
         self.text.len() == self.start() || self.text.ends_with('\n')
     }
 
-    /// The piece that puts `lines` (which end with `\n` each) below the line in which `offset` lies, with its line end.
+    /// The piece that inserts `lines` (each ending with `\n`) below the line that contains `offset`, with its line end.
     ///
-    /// A file whose last line has no end stays such a file.
+    /// A missing line end at the end of the file stays missing.
     pub fn below(&self, offset: usize, lines: &str) -> Piece {
         let at = self.line_end(offset);
         let lines = lines.replace('\n', self.newline_at(offset));
@@ -98,7 +98,7 @@ impl<'a> TomlText<'a> {
         Piece { range: at..at, new: format!("{newline}{body}") }
     }
 
-    /// The piece that takes away the lines from `start` to `end`; the end of the file stays as it was.
+    /// The piece that removes the lines from `start` to `end`; the end of the file is unchanged.
     pub fn without(&self, start: usize, end: usize) -> Piece {
         let mut start = start;
         if end == self.text.len() && !self.is_ended() {
@@ -110,7 +110,7 @@ impl<'a> TomlText<'a> {
         Piece { range: start..end, new: String::new() }
     }
 
-    /// Puts pieces into the text; of pieces that overlap the later one is cut.
+    /// Applies pieces to the text; of overlapping pieces the later one is cut.
     pub fn splice(&self, mut pieces: Vec<Piece>) -> String {
         pieces.sort_by_key(|piece| (piece.range.start, piece.range.end));
         let mut out = String::with_capacity(self.text.len() + 64);

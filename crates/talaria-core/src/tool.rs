@@ -1,4 +1,4 @@
-//! Tools that Talaria brings into a turn: what a tool is, one call of it, and what comes back. Nothing of a runtime's wire.
+//! Tools that Talaria offers to models: specification, call and outcome. Nothing of a runtime's wire.
 //!
 //! A runtime announces `ToolSpec`s and turns each call of its model into a `ToolInvocation`; the engine's registry runs it and
 //! returns a `ToolOutcome`, which the runtime passes on. The set of a Codex thread is fixed when the thread starts, so texts
@@ -29,7 +29,7 @@ const UNKNOWN: &str = "Outcome unknown: ";
 pub struct ToolSpec {
     /// Letters, digits, `_` and `-`. Begins with `talaria_`, so that no tool of a runtime has the same name.
     pub name: &'static str,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: &'static str,
     /// A JSON schema of its arguments: plain objects, no `oneOf` and no `$ref`, which Codex 0.130 reduces to a string.
     pub schema: Value,
@@ -71,7 +71,7 @@ pub enum ToolCaller {
     SubAgent,
 }
 
-/// What a caller may do with tools.
+/// Rights of a caller to use tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolRights {
     /// It calls what only reads.
@@ -137,7 +137,7 @@ pub enum ToolVerdict {
     Unknown,
 }
 
-/// What a call of a tool returned: one text for the model, with secrets masked. Serializable, so that it can be kept until the
+/// Result of a tool call: one text for the model, with secrets masked. Serializable, so that it can be stored until the
 /// runtime has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolOutcome {
@@ -162,8 +162,8 @@ impl ToolOutcome {
         Self { text, verdict: ToolVerdict::Unknown }
     }
 
-    /// What a tool returned, as the model gets it: the first line says what it is and whether it is complete, whatever the
-    /// tool wrote.
+    /// The result in the form for the model: the first line says what it is and whether it is complete, whatever the tool
+    /// wrote.
     pub fn of(tool: &str, returned: Result<String, String>) -> Self {
         match returned {
             Ok(text) => Self { text: headed(tool, redact(&text).into_owned()), verdict: ToolVerdict::Done },

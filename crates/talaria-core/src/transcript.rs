@@ -1,4 +1,4 @@
-//! What was said and done, as the messages that are kept: `{role, content, tool_calls, tool_call_id}`.
+//! The transcript, as stored messages: `{role, content, tool_calls, tool_call_id}`.
 //!
 //! `Projector` makes them from the completed items of one turn; `digest` shortens many of them to seed a fresh thread.
 //! Everything here is pure and deterministic: the same items make the same bytes. Nothing is redacted here; that

@@ -1,4 +1,4 @@
-//! What a turn spent, and how much of an account is left.
+//! Tokens of a turn, and rate limits of the account.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Usage {
     /// Input tokens, cached ones included.
     pub input: u64,
-    /// The part of the input that came from the provider's cache.
+    /// The part of the input served from the provider's cache.
     pub cached: u64,
     /// Output tokens, reasoning included.
     pub output: u64,
@@ -35,7 +35,7 @@ impl Usage {
         }
     }
 
-    /// Returns what was spent between two running totals. A total that went down (a new thread) counts from zero. The
+    /// Returns the difference between two running totals. A total that decreased (a new thread) counts from zero. The
     /// result is as exact as the later total.
     pub fn since(self, earlier: Usage) -> Usage {
         if self.total < earlier.total {

@@ -1,8 +1,8 @@
-//! Takes secrets out of events before anyone sees them or they are kept: every text in every event passes here.
+//! Redacts events before they are shown or stored: every text in every event passes here.
 //!
-//! Text that comes in pieces is redacted as a stream, one for each step: what may still become a secret is held back
-//! until it is decided, at the latest when the step ends. Ids, names, states, settings, numbers, working directories
-//! and the paths of patches are left alone, and what is worthless unless whole: the label of an option (it is the
+//! Streamed text is redacted as a stream, one per step: a possible beginning of a secret is held until it is
+//! decided, at the latest when the step ends. Ids, names, states, settings, numbers, working directories and the
+//! paths of patches are unchanged, and so are texts that are useless unless whole: the label of an option (it is the
 //! answer), the value of a form's option, the default of a form's field, and the address that an MCP server wants a
 //! person to visit. The table in `tests` lists each of these fields. Called by the session for each event.
 
@@ -31,7 +31,7 @@ pub struct Veil {
     streams: HashMap<ItemId, Piece>,
 }
 
-/// A text that comes in pieces, and what its pieces are.
+/// A streamed text, and the kind of its pieces.
 #[derive(Debug)]
 struct Piece {
     stream: Stream,
@@ -39,7 +39,7 @@ struct Piece {
 }
 
 impl Veil {
-    /// Covers an event and passes on what is left of it: nothing, it, or what was held back before it.
+    /// Redacts an event and emits the result: nothing, the event, or held text before it.
     pub fn cover(&mut self, event: Event, tell: &mut impl FnMut(Event)) {
         match event {
             Event::TextDelta { item, delta } => {

@@ -24,7 +24,7 @@ pub static TERMINAL_LIST_SINCE: Version = Version::new(0, 140, 0);
 pub static PRIVATE_SINCE: Version = Version::new(0, 166, 0);
 /// The first version that is known to report which model and effort are in force.
 pub static SETTINGS_TOLD_SINCE: Version = Version::new(0, 166, 0);
-/// The first version that wants a description of our tools.
+/// The first version that requires a description of our tools.
 pub static TYPED_TOOLS_SINCE: Version = Version::new(0, 141, 0);
 /// The first version that is known to take a permission profile for a thread.
 pub static PERMISSION_PROFILES_SINCE: Version = Version::new(0, 130, 0);
@@ -55,7 +55,7 @@ pub struct Version {
 #[error("{0:?} is not a version; expected something like 0.166.0 or 0.167.0-alpha.3")]
 pub struct NotAVersion(pub String);
 
-/// What Talaria promises about a Codex version.
+/// Support level of a Codex version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// Older than [`MINIMUM`]: refused.
@@ -133,14 +133,14 @@ impl Version {
         *self >= PERMISSION_PROFILES_SINCE
     }
 
-    /// Returns whether a path that a thread may not read keeps this Codex from letting commands leave the sandbox: what a
-    /// person accepts then has no network, and what a rule of Codex allows stays inside. 0.166 does, 0.130 does not; the
-    /// versions between by their source.
+    /// Returns whether a path that a thread may not read keeps this Codex from letting commands leave the sandbox:
+    /// accepted commands then have no network, and commands allowed by a rule of Codex stay inside. 0.166 does, 0.130
+    /// does not; the versions between by their source.
     pub fn keeps_denials(&self) -> bool {
         *self >= DENIALS_KEPT_SINCE
     }
 
-    /// Returns whether `codex sandbox` wants the name of the system as a further word, as in `codex sandbox linux`.
+    /// Returns whether `codex sandbox` requires the name of the system as an argument, as in `codex sandbox linux`.
     pub fn names_sandbox_system(&self) -> bool {
         *self < ONE_SANDBOX_COMMAND_SINCE
     }
@@ -157,7 +157,7 @@ impl Version {
         *self >= CONTEXT_SINCE
     }
 
-    /// Returns whether this Codex wants a description of our tools.
+    /// Returns whether this Codex requires a description of our tools.
     pub fn types_tools(&self) -> bool {
         *self >= TYPED_TOOLS_SINCE
     }

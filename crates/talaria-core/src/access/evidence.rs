@@ -1,4 +1,5 @@
-//! What the system says about the process at the other end of a connection, and what follows from it.
+//! Facts of the operating system about the process at the other end of a connection, and the conclusions from
+//! them.
 //!
 //! A process in a sandbox, or below a Codex that Talaria started, acts for a model, whatever it says. So does a process
 //! that cannot be examined. The facts are read by the server (`/proc` on Linux); this only compares them.
@@ -63,7 +64,7 @@ impl fmt::Display for SandboxSign {
     }
 }
 
-/// What a process is, as far as the system knows.
+/// Facts about a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerClass {
     /// A process of the engine's user outside of any sandbox: the person, or a program that the person started.

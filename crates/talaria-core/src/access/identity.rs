@@ -59,9 +59,9 @@ impl Identity {
         Self { principal, class, evidence, model: None }
     }
 
-    /// The same caller, as what it says of itself. That only lowers its rights: the owner can become anyone, a model stays
-    /// one. Below Codex a model keeps a name apart from those that come from outside, so that it cannot take the tasks of
-    /// another client by taking its name.
+    /// The same caller with the principal that it claims. This only lowers its rights: the owner can act as anyone, a
+    /// model remains a model. Below Codex a model keeps a name apart from those that come from outside, so that it cannot
+    /// take the tasks of another client by taking its name.
     #[must_use]
     pub fn claiming(mut self, claim: &Principal) -> Self {
         // The model of a conversation acts inside the engine: no client can be it.
@@ -112,7 +112,7 @@ impl Identity {
         self.model.as_deref().unwrap_or_else(|| self.principal.name())
     }
 
-    /// How it was established, in words.
+    /// Text about how it was established.
     pub fn established(&self) -> String {
         match self.class {
             PeerClass::Person => self.evidence.to_string(),
@@ -120,8 +120,7 @@ impl Identity {
         }
     }
 
-    /// Why it may do nothing, and what a person can do who is mistaken for a model. `None` for a caller with rights of its
-    /// own.
+    /// Why it has no rights, and the next step for a person who is mistaken for a model. `None` for a caller with rights.
     pub fn exclusion(&self) -> Option<(String, String)> {
         let process = self.evidence.pid.map_or("this process".to_owned(), |pid| format!("process {pid}"));
         match &self.class {
@@ -158,7 +157,7 @@ impl Identity {
 }
 
 impl PeerEvidence {
-    /// What is known of a process.
+    /// Description of a process.
     pub fn of(facts: &ProcessFacts, terminal: Option<String>, program: Option<String>) -> Self {
         Self { pid: Some(facts.pid), terminal, program }
     }

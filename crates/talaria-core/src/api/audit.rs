@@ -30,7 +30,7 @@ pub struct AuditEntry {
     pub id: i64,
     /// When it happened.
     pub at: Timestamp,
-    /// What was wanted: `answer`, `start_task`, …; `decide` is a decision of the engine itself, by rule, mode or hard floor.
+    /// The action: `answer`, `start_task`, …; `decide` is a decision of the engine itself, by rule, mode or hard floor.
     pub action: String,
     /// Was it refused?
     pub refused: bool,

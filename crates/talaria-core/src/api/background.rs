@@ -34,7 +34,7 @@ pub struct BackgroundInfo {
     pub after: i64,
 }
 
-/// How a background command is to be stopped.
+/// A request to stop a background command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StopBackground {
@@ -43,7 +43,7 @@ pub struct StopBackground {
     pub all: bool,
 }
 
-/// What was stopped.
+/// The stopped commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackgroundStopped {

@@ -1,8 +1,8 @@
-//! What the prompt of a conversation consists of.
+//! Composition of a conversation's prompt.
 
 use serde::{Deserialize, Serialize};
 
-/// What the prompt of a conversation costs, part by part.
+/// Token cost of a conversation's prompt, by part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextReport {

@@ -1,4 +1,4 @@
-//! The engine itself: who it is, what it holds, how it is ended.
+//! The engine itself: identity, status, shutdown.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -43,10 +43,10 @@ pub struct EngineStatus {
     /// How many tasks there are that have not ended.
     #[serde(default)]
     pub tasks: TaskCounts,
-    /// What may be taken at most.
+    /// Resource limits.
     #[serde(default)]
     pub limits: Limits,
-    /// What a person should know: for example that floor and rules do not hold where Codex asks about nothing.
+    /// Notes for the user, for example that floor and rules do not apply where Codex never asks.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub struct TaskCounts {
     pub queued: usize,
 }
 
-/// What the engine takes of the machine at most.
+/// Resource limits of the engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limits {
@@ -73,7 +73,7 @@ pub struct Limits {
     pub hosts: usize,
     /// Conversations that one of them has loaded.
     pub threads_per_host: usize,
-    /// What one of them may take before it is replaced between turns.
+    /// Memory of one of them above which it is replaced between turns.
     pub host_memory_kib: Option<u64>,
 }
 
@@ -89,9 +89,9 @@ pub struct HostInfo {
     pub threads: usize,
     /// How many turns run on it.
     pub turns: usize,
-    /// What it and everything below it take.
+    /// Memory of it and its child processes.
     pub memory_kib: u64,
-    /// Does it take no more conversations, because it is to be replaced?
+    /// Whether it accepts no more conversations because it will be replaced.
     #[serde(default)]
     pub draining: bool,
     /// Since when it runs.
@@ -110,7 +110,7 @@ pub struct RunningTurn {
     pub turn: i64,
     /// How far its input is.
     pub stage: Stage,
-    /// What the conversation is about.
+    /// Title of the conversation.
     pub title: String,
     /// When it was sent to Codex, or asked for if it has not been.
     pub since: Timestamp,
@@ -118,14 +118,14 @@ pub struct RunningTurn {
     pub host: Option<i32>,
 }
 
-/// How the engine is to end.
+/// Mode of a shutdown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stop {
     /// Leave Codex and its turns running, for the next engine to resume.
     #[serde(default)]
     pub keep_turns: bool,
-    /// Passive clients must not start the next one: a person wants none until something is asked for.
+    /// Passive clients must not start another engine until the user asks for something.
     #[serde(default)]
     pub stay_down: bool,
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::SessionId;
 
-/// A database of another program is to be read.
+/// A request to import a database of another program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Import {
@@ -13,7 +13,7 @@ pub struct Import {
     /// Whose file it is.
     #[serde(default)]
     pub from: ImportFrom,
-    /// What is to be done.
+    /// The action.
     #[serde(default)]
     pub how: ImportHow,
     /// The name of this import, by which it can be taken back.
@@ -36,7 +36,7 @@ pub enum ImportFrom {
     Hermes,
 }
 
-/// What is to be done with it.
+/// The action.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -46,13 +46,13 @@ pub enum ImportHow {
     Take,
     /// Only say what would come.
     Preview,
-    /// Take back what the run brought.
+    /// Undo an import.
     Undo,
     /// Only say what would go.
     PreviewUndo,
 }
 
-/// What came out of it.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {
@@ -87,7 +87,7 @@ pub struct ImportedSessions {
     pub known: usize,
     /// In which no one said anything: they are not taken over.
     pub empty: usize,
-    /// Messages that came.
+    /// Imported messages.
     pub messages: usize,
     /// Messages that did not: prompts of the program, and what is too long.
     pub left_out: usize,

@@ -1,4 +1,4 @@
-//! What is remembered across conversations: what a person lists, changes, takes back and approves.
+//! Memory across conversations: listing, changing, undoing and approving entries.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -23,16 +23,16 @@ pub struct MemoryList {
     pub project: Option<String>,
     /// The entries, in the order in which they were made.
     pub entries: Vec<MemoryItem>,
-    /// What the conversation has that is not among the entries any more, if the query names a conversation.
+    /// Entries in the conversation's prompt that no longer exist, if the query names a conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionMemory>,
     /// How many proposals wait.
     pub pending: usize,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// What one conversation has of the memory.
+/// Memory in the prompt of one conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionMemory {
@@ -150,7 +150,7 @@ pub struct MemoryProposal {
     pub session: Option<String>,
     /// When.
     pub at: Timestamp,
-    /// What would change.
+    /// The proposed changes.
     pub changes: Vec<MemoryProposedChange>,
 }
 
@@ -171,7 +171,7 @@ pub struct MemoryProposedChange {
     pub after: Option<String>,
 }
 
-/// What a person wants of the memory.
+/// A memory command of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -192,7 +192,7 @@ pub enum MemoryWish {
         /// The new text.
         text: String,
     },
-    /// Removes an entry. Its text stays in the history.
+    /// Removes an entry. Its text remains in the history.
     Remove {
         /// Its id, or a part of its text that only it has.
         entry: String,
@@ -214,13 +214,13 @@ pub enum MemoryWish {
     },
 }
 
-/// What was changed.
+/// The changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryDone {
     /// The entries concerned.
     pub changed: Vec<MemoryWritten>,
-    /// What a person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 

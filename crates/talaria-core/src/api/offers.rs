@@ -1,6 +1,6 @@
-//! What a conversation in a folder would start with, and what could be chosen for it, as the Codex of the caller says.
+//! The settings that a conversation in a folder would start with, and the choices, as reported by the caller's Codex.
 //!
-//! Nothing is guessed: what Codex does not report is `None`, and why it does not is a note.
+//! Nothing is guessed: a value that Codex does not report is `None`, with a note about the reason.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct LookAt {
     pub cwd: String,
 }
 
-/// What a conversation there would start with, and what there is to choose from. No conversation is started for it.
+/// The settings that a conversation there would start with, and the choices. No conversation is started for this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Offers {
@@ -68,11 +68,11 @@ pub struct AccountInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelOffer {
-    /// What is sent to choose it.
+    /// The value that selects it.
     pub id: String,
     /// Its name for people.
     pub name: String,
-    /// What it is good for.
+    /// Description.
     pub description: String,
     /// Its reasoning efforts, in Codex's order.
     pub efforts: Vec<EffortOffer>,
@@ -89,8 +89,8 @@ pub struct ModelOffer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffortOffer {
-    /// What is sent to choose it.
+    /// The value that selects it.
     pub effort: String,
-    /// What it is good for.
+    /// Description.
     pub description: String,
 }

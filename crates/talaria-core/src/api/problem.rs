@@ -10,7 +10,7 @@ use crate::next_step::NextStep;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
-    /// What a program decides by.
+    /// Code for programs.
     pub code: ProblemCode,
     /// What happened, in words.
     pub message: String,
@@ -47,7 +47,7 @@ pub enum ProblemCode {
     Stopping,
     /// Codex cannot be used.
     Codex,
-    /// What is kept could not be read or written.
+    /// The database could not be read or written.
     Store,
     /// Something that should not happen.
     Internal,
@@ -65,7 +65,7 @@ impl Problem {
         self.next(hint.into())
     }
 
-    /// Says what to do next; each face puts it into words.
+    /// The next step for the user; each client renders it.
     #[must_use]
     pub fn next(mut self, step: impl Into<NextStep>) -> Self {
         let step = step.into();

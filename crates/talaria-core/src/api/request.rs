@@ -8,7 +8,7 @@ use crate::ids::{SessionId, TicketId};
 use crate::request::{Ask, Decision, Who};
 use talaria_guard::place::Place;
 
-/// A question that was put to a person.
+/// A request to a person.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RequestInfo {
@@ -18,7 +18,7 @@ pub struct RequestInfo {
     pub session: SessionId,
     /// The task that the conversation is, if it is one.
     pub task: Option<String>,
-    /// What the conversation is called.
+    /// Title of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `command`, `patch`, `permissions`, `input` or `elicitation`.
@@ -32,16 +32,16 @@ pub struct RequestInfo {
     /// Where it would happen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What may be decided.
+    /// The possible decisions.
     #[serde(default)]
     pub choices: Vec<Decision>,
-    /// A digest of the question as Codex put it, secrets included; goes back with the answer.
+    /// A digest of the question as Codex sent it, secrets included; returned with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Who answered, if someone did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<String>,
-    /// What was decided, if it was answered.
+    /// The decision, if it was answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
     /// When it was answered.
@@ -67,11 +67,11 @@ pub enum RequestState {
     Delivered,
     /// Not decided here: the turn or Codex ended first, or another client of Codex answered.
     Void,
-    /// Codex died before it could have the answer, which is kept for the same question in the next turn.
+    /// Codex died before it received the answer, which is kept for the same question in the next turn.
     Escrowed,
     /// Codex died while the answer was being written: it is not known whether it had it.
     Undelivered,
-    /// A kept answer that was not needed in time.
+    /// A kept answer that expired.
     Expired,
 }
 
@@ -95,6 +95,6 @@ pub struct AnswerRequest {
 pub struct Answered {
     /// Which request.
     pub id: TicketId,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
 }

@@ -18,13 +18,13 @@ pub struct ReviewInfo {
     pub state: ReviewState,
     /// How often it was begun.
     pub attempts: i64,
-    /// When it was put on record.
+    /// When it was recorded.
     pub due_at: Timestamp,
     /// When it ended.
     pub ended_at: Option<Timestamp>,
-    /// What it cost so far.
+    /// Tokens used so far.
     pub usage: Option<Usage>,
-    /// What came of it.
+    /// Result.
     pub report: Option<ReviewReport>,
 }
 

@@ -12,7 +12,7 @@ use crate::policy::{Answers, ApprovalPolicy, Mode, Sandbox};
 use crate::request::Who;
 use crate::transcript::Message;
 
-/// What a conversation was started for.
+/// Purpose of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -25,8 +25,8 @@ pub enum Kind {
     Task,
 }
 
-/// What only a client on the engine's machine knows. A client elsewhere (a web page, a chat platform) sends none of it:
-/// the engine then uses its own environment and the configured Codex. Kept in memory only.
+/// Facts that only a client on the engine's machine has. A remote client (a web page, a chat platform) sends none of
+/// it: the engine then uses its own environment and the configured Codex. Kept in memory only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -57,7 +57,7 @@ pub struct CodexProgram {
     pub path: String,
     /// The version that it reported.
     pub version: String,
-    /// How it was found.
+    /// How it was located.
     pub origin: CodexOrigin,
 }
 
@@ -99,9 +99,9 @@ pub struct NewSession {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NewTurn {
-    /// What is said.
+    /// The input.
     pub input: Vec<InputPart>,
-    /// The model, for this turn and those after it; without it, the previous one stays.
+    /// The model for this turn and later ones; without it, the previous one is kept.
     #[serde(default)]
     pub model: Option<String>,
     /// How much the model thinks.
@@ -159,7 +159,7 @@ pub struct Say {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum When {
-    /// It goes to the running turn. If that does not take it, it waits for the next.
+    /// It is sent to the running turn. If that does not accept it, it is queued for the next.
     Now,
     /// It waits for the next turn.
     Next,
@@ -173,8 +173,8 @@ pub struct Said {
     pub to_running_turn: bool,
 }
 
-/// Someone wants a turn to stop. Input that waits for the next turn is taken back with it: it is not run, and
-/// [`Event::Unqueued`] says what it was, so that the sender can send it again.
+/// A request to stop a turn. Queued input is cancelled with it: it is not run, and [`Event::Unqueued`] returns
+/// it, so that the sender can send it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interrupt {
@@ -182,7 +182,7 @@ pub struct Interrupt {
     pub by: Who,
 }
 
-/// The conversation is to be shortened, so that more fits into the model's context.
+/// A request to compact the conversation, to free space in the model's context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compact {
@@ -197,7 +197,7 @@ pub struct Compact {
 pub struct Numbered {
     /// The conversation.
     pub session: SessionId,
-    /// Its number, from 1, without gaps in what is kept.
+    /// Its number, from 1, without gaps among the stored events.
     pub seq: i64,
     /// When it was recorded.
     pub at: Timestamp,
@@ -217,7 +217,7 @@ pub struct Numbered {
 pub struct SessionQuery {
     /// The maximum number.
     pub limit: usize,
-    /// Only what comes after this place in the list: the id of the last conversation of the page before.
+    /// Only entries after this one: the id of the last conversation of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// Only those that were started for this.
@@ -239,7 +239,7 @@ impl Default for SessionQuery {
 pub struct SessionInfo {
     /// Its name.
     pub id: SessionId,
-    /// What it is about: the beginning of what was said first.
+    /// Title: the beginning of the first input.
     pub title: String,
     /// Who runs its turns.
     pub runtime: String,
@@ -250,7 +250,7 @@ pub struct SessionInfo {
     /// Does that turn wait for a place among the tasks that run?
     #[serde(default)]
     pub queued: bool,
-    /// What it was started for.
+    /// Its purpose.
     pub kind: Kind,
     /// The task that it is, if it is one.
     pub task: Option<String>,
@@ -268,14 +268,14 @@ pub struct SessionInfo {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionDetail {
-    /// What a list says of it.
+    /// Its list entry.
     #[serde(flatten)]
     pub info: SessionInfo,
     /// Codex's name for it, once a turn was accepted.
     pub thread: Option<String>,
-    /// The version of Codex that kept it last.
+    /// The version of Codex that wrote it last.
     pub codex: Option<String>,
-    /// What it was before, if another program had it.
+    /// Its origin, if it was imported from another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
     /// Its turns, the oldest first.
@@ -283,13 +283,13 @@ pub struct SessionDetail {
     /// Its reviews, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewInfo>,
-    /// What was said and done, the oldest first.
+    /// The transcript, oldest first.
     pub messages: Vec<Message>,
     /// How many older messages are not in here.
     pub older_messages: usize,
 }
 
-/// What a conversation was in another program. It can be read, but not continued.
+/// Origin of an imported conversation. It can be read, but not continued.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionOrigin {
@@ -312,11 +312,11 @@ impl SessionOrigin {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoredMessage {
-    /// The number of the event that brought it.
+    /// The number of its event.
     pub seq: i64,
     /// The turn it belongs to, from 1.
     pub turn: i64,
-    /// What was said or done.
+    /// The message.
     pub message: Message,
 }
 
@@ -328,9 +328,9 @@ pub struct TurnInfo {
     pub turn: i64,
     /// How far it is.
     pub stage: Stage,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Option<Report>,
-    /// What was asked, secrets masked.
+    /// The input, secrets masked.
     pub prompt: String,
     /// When it was asked for.
     pub created_at: Timestamp,
@@ -339,7 +339,7 @@ pub struct TurnInfo {
     pub sent_at: Option<Timestamp>,
     /// When it had an outcome.
     pub settled_at: Option<Timestamp>,
-    /// What it cost.
+    /// Tokens used.
     pub usage: Option<Usage>,
 }
 
@@ -349,17 +349,17 @@ pub struct TurnInfo {
 pub struct SearchHit {
     /// The conversation.
     pub session: SessionId,
-    /// The number of the event that brought it.
+    /// The number of its event.
     pub seq: i64,
     /// The text around the words, which are between `[` and `]`.
     pub snippet: String,
-    /// What the conversation is about.
+    /// Title of the conversation.
     pub title: String,
     /// Who said it or what did it: `user`, `assistant`, `tool`.
     pub role: String,
 }
 
-/// What is to be thrown away.
+/// A request to delete conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prune {
@@ -369,7 +369,7 @@ pub struct Prune {
     /// All but the newest; this many stay.
     #[serde(default)]
     pub keep: Option<u64>,
-    /// The oldest, until what is kept takes at most this many bytes.
+    /// The oldest, until the stored data is at most this many bytes.
     #[serde(default)]
     pub max_bytes: Option<u64>,
     /// Only say what would go.
@@ -377,7 +377,7 @@ pub struct Prune {
     pub dry_run: bool,
 }
 
-/// What was, or would be, thrown away.
+/// The deleted conversations, or those that would be deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pruned {
@@ -393,13 +393,13 @@ pub struct Pruned {
     pub dry_run: bool,
 }
 
-/// A conversation that goes.
+/// A deleted conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrunedSession {
     /// Its name.
     pub id: SessionId,
-    /// What it was about.
+    /// Its title.
     pub title: String,
     /// When something happened last.
     pub updated_at: Timestamp,

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use super::LocalCaller;
 use crate::policy::Sandbox;
 
-/// A command line to be run, outside of every turn: the model does not see it, and nothing of it is kept. It is run by
+/// A command line to run outside of every turn: the model does not see it, and nothing of it is stored. It is run by
 /// `/bin/bash -c`, or `/bin/sh -c` where there is no bash, with the environment of the person's terminal (so the profile
 /// is not read again), without a terminal and without input.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shell {
-    /// The conversation whose directory and sandbox hold; without one those below do.
+    /// The conversation whose directory and sandbox apply; without one those below do.
     #[serde(default)]
     pub session: Option<String>,
     /// Where it runs if there is no conversation; absolute.
@@ -29,7 +29,7 @@ pub struct Shell {
     pub limit_ms: Option<u64>,
 }
 
-/// What a command printed, or how it ended. Secrets are masked, and bytes that are no text are replaced.
+/// What a command printed, or how it ended. Secrets are masked, and bytes that are not text are replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -54,7 +54,7 @@ pub enum ShellNews {
         cut: bool,
         /// How long it ran.
         took_ms: u64,
-        /// What a person should know besides: why there is no exit code, which sandbox was taken.
+        /// Note for the user: why there is no exit code, which sandbox was used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
     },

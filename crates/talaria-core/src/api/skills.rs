@@ -1,4 +1,4 @@
-//! Skills and proposals about them: what a person lists, reads, accepts, rejects, archives and restores.
+//! Skills and proposals about them: listing, reading, accepting, rejecting, archiving and restoring.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct SkillList {
     pub archived: Vec<SkillArchived>,
     /// How many proposals wait.
     pub pending: usize,
-    /// What a person should know, such as files that were left out.
+    /// Notes for the user, such as skipped files.
     pub notes: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct SkillList {
 pub struct SkillItem {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Description.
     pub description: String,
     /// Its folder.
     pub path: String,
@@ -66,7 +66,7 @@ pub struct SkillArchived {
     pub at: Timestamp,
 }
 
-/// What is wanted of one skill.
+/// A query for one skill.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -91,7 +91,7 @@ pub struct SkillText {
     pub text: String,
     /// Its other files.
     pub files: Vec<String>,
-    /// What was proposed about it, newest first.
+    /// Proposals about it, newest first.
     pub proposals: Vec<SkillProposal>,
 }
 
@@ -143,7 +143,7 @@ pub struct SkillProposal {
     pub decided_at: Option<Timestamp>,
 }
 
-/// What a person wants of the skills.
+/// A skills command of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -172,7 +172,7 @@ pub enum SkillWish {
     },
 }
 
-/// What was done.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SkillDone {

@@ -10,7 +10,7 @@ use crate::outcome::Report;
 use crate::policy::{ApprovalPolicy, Sandbox};
 use crate::principal::Principal;
 
-/// The state of a task. Read off its last turn and its open requests, never kept.
+/// The state of a task. Derived from its last turn and its open requests, never stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -62,8 +62,8 @@ impl TaskStatus {
     }
 }
 
-/// What happens to uncommitted changes in the user's checkout when a task gets a worktree of its own. The checkout itself
-/// is never touched.
+/// What happens to uncommitted changes in the user's checkout when a task gets its own worktree. The checkout itself is
+/// never changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -98,7 +98,7 @@ pub struct NewTask {
     /// May its commands use the network?
     #[serde(default)]
     pub network: bool,
-    /// Make it a git worktree and a branch of its own.
+    /// Create a git worktree and a branch for it.
     #[serde(default)]
     pub worktree: Option<Dirty>,
     /// Who is notified when it ends or waits for a person.
@@ -129,7 +129,7 @@ pub struct TaskStarted {
     pub status: TaskStatus,
     /// Where it works.
     pub cwd: String,
-    /// The branch that it works on, if it has one of its own.
+    /// Its branch, if it has its own.
     pub branch: Option<String>,
     /// Events of its first turn have greater numbers.
     pub after: i64,
@@ -157,7 +157,7 @@ pub struct TaskSent {
 pub struct TaskQuery {
     /// The maximum number.
     pub limit: usize,
-    /// Only what comes after this place in the list: the id of the last task of the page before.
+    /// Only entries after this one: the id of the last task of the previous page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
     /// Only those that have not ended.
@@ -180,7 +180,7 @@ pub struct TaskLine {
     pub session: SessionId,
     /// Its state.
     pub status: TaskStatus,
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// Who started it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
@@ -207,7 +207,7 @@ pub struct TaskInfo {
     pub session: SessionId,
     /// Its state.
     pub status: TaskStatus,
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// How its last turn ended.
     pub outcome: Option<Report>,
@@ -220,10 +220,10 @@ pub struct TaskInfo {
     /// The commands that run now.
     #[serde(default)]
     pub running: Vec<String>,
-    /// What is to be sent to it after the turn that runs, in order, secrets masked.
+    /// Input queued after the running turn, in order, secrets masked.
     #[serde(default)]
     pub queued: Vec<String>,
-    /// What it waits for.
+    /// The request that it waits for.
     pub requests: Vec<RequestInfo>,
     /// What all its turns cost.
     pub usage: Option<Usage>,
@@ -247,7 +247,7 @@ pub struct TaskInfo {
     pub sandbox: Option<Sandbox>,
     /// When Codex asks.
     pub approval: Option<ApprovalPolicy>,
-    /// What it may write besides the directory where it works; in a worktree also four places of the git directory.
+    /// Writable roots besides its working directory; in a worktree also four places of the git directory.
     #[serde(default)]
     pub writable_roots: Vec<String>,
     /// May its commands use the network?
@@ -267,7 +267,7 @@ pub struct TaskInfo {
     /// The last things that happened, pieces of text left out.
     #[serde(default)]
     pub events: Vec<TaskEvent>,
-    /// Where it came from, if not from this Talaria.
+    /// Its origin, if it was imported.
     #[serde(default)]
     pub origin: Option<String>,
 }
@@ -298,14 +298,14 @@ pub struct WorktreeInfo {
     pub branch: String,
     /// The commit that it began with.
     pub base: String,
-    /// What was changed since; `None` when that is not known, and `problem` says why.
+    /// The changes since then; `None` if unknown, and `problem` has the reason.
     pub changes: Option<Changes>,
     /// Why that is not known; of a worktree that was discarded, that it was.
     #[serde(default)]
     pub problem: Option<String>,
 }
 
-/// What was changed against the base.
+/// Changes against the base.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Changes {
@@ -317,9 +317,9 @@ pub struct Changes {
     pub insertions: u64,
     /// Lines removed.
     pub deletions: u64,
-    /// Are there changes that are not committed?
+    /// Whether there are uncommitted changes.
     pub uncommitted: bool,
-    /// Are there more files than are listed?
+    /// Whether there are more files than listed.
     pub truncated: bool,
 }
 
@@ -355,7 +355,7 @@ pub struct TaskDiff {
     pub diff: String,
 }
 
-/// The work of a task was brought into the user's checkout.
+/// The changes of a task were applied to the user's checkout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Applied {
@@ -368,7 +368,7 @@ pub struct Applied {
     pub already_applied: bool,
 }
 
-/// A worktree is to be thrown away.
+/// A request to discard a worktree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Discard {
@@ -383,9 +383,9 @@ pub struct Discard {
 pub struct Discarded {
     /// The branch that is gone.
     pub branch: String,
-    /// The commit that still holds the work, until git tidies up.
+    /// The commit with the work, available until git's garbage collection.
     pub commit: Option<String>,
-    /// What was done, and how to bring it back.
+    /// The result, and how to restore the work.
     pub message: String,
 }
 
@@ -413,7 +413,7 @@ pub struct NoticeInfo {
     pub due_at: Option<Timestamp>,
     /// Might the receiver have it twice?
     pub repeat: bool,
-    /// What would be sent, when only that was asked.
+    /// The content that would be sent, for a dry run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -437,7 +437,7 @@ pub enum NoticeState {
     NoTarget,
 }
 
-/// Notifications that are owed are to be sent now.
+/// A request to send undelivered notifications now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]

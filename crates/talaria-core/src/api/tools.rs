@@ -17,7 +17,7 @@ pub struct OutsideCall {
     pub thread: Option<String>,
 }
 
-/// What the tool returned.
+/// Result of the tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutsideResult {

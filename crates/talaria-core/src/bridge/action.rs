@@ -1,6 +1,6 @@
-//! What can be done with the tool.
+//! The actions of the tool.
 
-/// What can be done with the tool.
+/// The actions of the tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Starts a task and returns at once.

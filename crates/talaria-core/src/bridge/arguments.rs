@@ -1,7 +1,8 @@
-//! Reading and checking what a model wrote: every name, word and limit of the table is held here and nowhere else.
+//! Parsing and validating the arguments of a model: every name, word and limit of the table is enforced here and
+//! nowhere else.
 //!
-//! `null` and blank text count as not given, because some clients fill in every parameter. What is known but does not go
-//! with the action is checked all the same, left out, and reported.
+//! `null` and blank text count as not given, because some clients fill in every parameter. A known parameter that does
+//! not belong to the action is still validated, left out, and reported.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ const LONGEST_ID: usize = 64;
 /// How much of a wrong word is repeated.
 const REPEATED: usize = 60;
 
-/// What a model wrote, checked.
+/// Validated arguments.
 #[derive(Debug)]
 pub(super) struct Arguments {
     pub(super) action: Action,
@@ -196,7 +197,7 @@ fn fits(name: &str, text: &str, limit: usize) -> Result<(), Mistake> {
 }
 
 fn exact(number: f64) -> Option<u64> {
-    // Up to here every whole number has a form of its own.
+    // Up to here every integer is represented exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     (number.fract() == 0.0 && (0.0..EXACT).contains(&number)).then_some(number as u64)
 }

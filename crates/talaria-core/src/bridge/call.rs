@@ -1,5 +1,5 @@
-//! One call of the tool, complete: what each action needs is there. What does not go together in a task is said by
-//! `admission`, for every face alike.
+//! One complete call of the tool: all required parameters are present. `admission` rejects invalid combinations
+//! for a task, for all clients alike.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub enum BridgeCall {
     Send {
         /// The task.
         task: String,
-        /// What is said.
+        /// The input.
         prompt: String,
         /// When the turn is stopped.
         deadline: Option<Duration>,
@@ -89,7 +89,7 @@ pub enum BridgeCall {
 /// A task to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// What Codex is to do.
+    /// The prompt.
     pub prompt: String,
     /// Where, if not where the server was started; perhaps relative to that.
     pub cwd: Option<String>,

@@ -1,12 +1,12 @@
-//! Why a call is not done, said so that a model can mend it. Nothing that was written as text is repeated, because it may
-//! hold secrets; words that must be one of a few are.
+//! Why a call is rejected, worded so that a model can correct it. Free text is never repeated, because it may contain
+//! secrets; wrong keywords are.
 
 use std::fmt;
 
-/// What is wrong with a call.
+/// A mistake in a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// What is wrong: the parameter, what was given, what is allowed.
+    /// The message: the parameter, its value, the allowed values.
     pub message: String,
     /// What to do next.
     pub hint: Option<String>,

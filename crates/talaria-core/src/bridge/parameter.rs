@@ -1,4 +1,4 @@
-//! What can be said with an action: the one table of names, values and limits. The schema and the checks are made from it.
+//! Parameters of the actions: the one table of names, values and limits. The schema and the checks are generated from it.
 
 use super::Action;
 use super::Action::{
@@ -21,18 +21,18 @@ const LONGEST_PATH: usize = 4096;
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) takes: Takes,
-    /// The actions that it goes with.
+    /// The actions that accept it.
     pub(super) goes_with: &'static [Action],
     /// Its description for models.
     pub(super) about: &'static str,
 }
 
-/// What a parameter takes.
+/// Type of a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Takes {
     /// Text of at most this many bytes.
     Text(usize),
-    /// One of these words; the schema names the one that holds when nothing is said.
+    /// One of these words; the schema names the default.
     Word { allowed: &'static [&'static str], usual: Option<&'static str> },
     /// An id, or the beginning of one.
     Id,

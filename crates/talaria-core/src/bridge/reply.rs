@@ -1,4 +1,4 @@
-//! What the tool returns: one JSON object, harmless wherever it is shown.
+//! The tool's response: one JSON object, safe to display anywhere.
 //!
 //! The shapes are those of the reference: `{success, message, task, protocol}`, `{success, tasks, count}`, and
 //! `{success: false, error, hint}`.
@@ -23,7 +23,7 @@ pub enum Waited {
     TimeOver,
 }
 
-/// What the tool returns.
+/// The tool's response.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BridgeReply {
     /// The object.
@@ -58,7 +58,7 @@ impl BridgeReply {
         Self::failure(&problem.message, problem.hint.as_deref(), serde_json::to_value(problem.code).ok())
     }
 
-    /// A call that failed for a reason of its own.
+    /// A call that failed, with its reason.
     pub fn failed(error: &str, hint: Option<&str>) -> Self {
         Self::failure(error, hint, None)
     }
@@ -118,7 +118,7 @@ impl BridgeReply {
         Self::success(Some(message), [("task", snapshot::snapshot(task).into()), ("protocol", protocol)])
     }
 
-    /// What came of a task.
+    /// Result of a task.
     pub fn result(task: &TaskInfo) -> Self {
         let message = if task.status.is_terminal() {
             status_text(task)

@@ -1,4 +1,4 @@
-//! The answer to a request of Codex, as a model passes it on: put together once the question is known.
+//! The answer to a request of Codex, as passed on by a model: composed once the question is known.
 //!
 //! No error repeats what was given, because it may be a secret.
 
@@ -97,7 +97,7 @@ fn mistake(ask: Option<&Ask>, unfit: &Unfit) -> Mistake {
     }
 }
 
-/// A decision as the tool has it; what it cannot say has no word.
+/// A decision in the tool's words; none for one that the tool does not support.
 pub(super) fn word(decision: Decision) -> Option<&'static str> {
     match decision {
         Decision::Accept => Some("accept"),

@@ -1,11 +1,11 @@
-//! The tool as models see it: what it does, and what it takes.
+//! The tool as models see it: description and parameters.
 
 use serde_json::{Map, Value, json};
 
 use super::Action;
 use super::parameter::{ALL, Takes};
 
-/// What the tool does, for models.
+/// Description of the tool for models.
 pub const DESCRIPTION: &str = "\
 Delegates coding work to OpenAI Codex as background tasks that outlive this conversation. `start` returns at once with a \
 task id; Codex then works by itself, in a sandbox. Use `wait` to follow a task: it returns when the task has ended, when it \
@@ -21,12 +21,12 @@ Never claim that something was approved.
 Status is one of queued, starting, working, waiting_for_approval, waiting_for_user_input, completed, failed, cancelled, lost. \
 The transcript of a task is the resource talaria://tasks/<task id>/transcript.";
 
-/// What the server is for, for models.
+/// Description of the server for models.
 pub const INSTRUCTIONS: &str = "\
 Talaria runs OpenAI Codex in the background. The tool codex_bridge starts and follows its tasks; requests of Codex for \
 approval are for the person at the keyboard, who answers them with `talaria requests answer`.";
 
-/// What the tool takes, as JSON schema.
+/// Parameters of the tool, as JSON schema.
 pub fn input_schema() -> Map<String, Value> {
     let mut properties = Map::new();
     let action = json!({ "type": "string", "enum": Action::NAMES, "description": "What to do." });
@@ -51,7 +51,7 @@ fn takes(takes: Takes) -> Map<String, Value> {
             (json!({ "type": "string", "enum": allowed }), usual.map(Value::from))
         }
         Takes::Flag => (json!({ "type": "boolean" }), Some(false.into())),
-        // A limit beyond what JSON numbers hold exactly would only confuse.
+        // A limit that JSON numbers cannot represent exactly would only confuse.
         Takes::Count { least, most, usual } if most > LARGEST_EXACT => {
             (json!({ "type": "integer", "minimum": least }), usual.map(Value::from))
         }

@@ -1,6 +1,6 @@
 //! A task as models see it: the names of the reference where it has the fact, in a size that fits a context.
 //!
-//! What was left out is always said. Times are written as RFC 3339.
+//! Omissions are always reported. Times are written as RFC 3339.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::api::{NoticeInfo, RequestInfo, TaskInfo, TaskLine, TaskStatus};
 use crate::request::{Ask, Decision};
 use crate::transcript::cap;
 
-/// How much of an answer a snapshot holds; `result` has more.
+/// Maximum length of an answer in a snapshot; `result` has more.
 const ANSWER: usize = 16 * 1024;
 /// How much of an answer `result` returns.
 const WHOLE_ANSWER: usize = 256 * 1024;
@@ -74,7 +74,7 @@ pub(super) fn snapshot(task: &TaskInfo) -> Map<String, Value> {
     map
 }
 
-/// What came of a task: the answer and the changes.
+/// Result of a task: the answer and the changes.
 pub(super) fn result(task: &TaskInfo) -> Map<String, Value> {
     let mut map = outline(task);
     map.extend(work(task, WHOLE_ANSWER));
@@ -171,7 +171,7 @@ fn how(request: &RequestInfo) -> String {
     }
 }
 
-/// The whole question, in a bounded size. Where it came from inside Codex says nothing to a model.
+/// The whole question, in a bounded size. Its origin inside Codex is meaningless to a model.
 fn details(ask: Option<&Ask>) -> Value {
     let mut details = serde_json::to_value(ask).unwrap_or_default();
     if let Some(map) = details.as_object_mut() {

@@ -10,7 +10,7 @@ use talaria_guard::shorten::shorten_line;
 /// The longest line, in characters.
 const LONGEST: usize = 300;
 
-/// Says what happened; `None` for what is no step of its own.
+/// Describes a step; `None` for an event that is not a step.
 pub fn step(event: &Event) -> Option<String> {
     let line = match event {
         Event::SessionStarted(started) => {

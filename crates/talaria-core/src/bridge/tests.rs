@@ -1,4 +1,4 @@
-//! What models are told of the tool, what they may write, and what they get back.
+//! The tool for models: description, accepted arguments, responses.
 
 use expect_test::{expect, expect_file};
 use jiff::Timestamp;

@@ -1,7 +1,7 @@
 //! Reads `approvals.allow` and `approvals.deny`: lists of rules, as strings, inline tables or `[[…]]` tables.
 //!
-//! Owns their notation in the file; what a rule means is in `rules`. Each wrong element is reported at its own line,
-//! and the good ones are kept. Called through the table of keys.
+//! Owns their notation in the file; `rules` has their meaning. Each wrong element is reported at its own line, and
+//! the good ones are kept. Called through the table of keys.
 
 use toml_edit::{Item, TableLike, Value};
 

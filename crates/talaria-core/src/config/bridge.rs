@@ -25,11 +25,11 @@ pub struct BridgeConfig {
     pub max_tasks: Option<u64>,
     /// What every model may do.
     pub everybody: Rights,
-    /// What a model may do besides, by its name.
+    /// Additional rights of single models, by name.
     pub callers: BTreeMap<String, Rights>,
 }
 
-/// What a model may do.
+/// Rights of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rights {
     /// See and steer the tasks of others.
@@ -51,7 +51,7 @@ pub struct Rights {
 }
 
 impl BridgeConfig {
-    /// What the model of this name may do.
+    /// Rights of the model with this name.
     pub fn rights(&self, name: &str) -> Rights {
         let mut rights = self.everybody.clone();
         if let Some(own) = self.callers.get(name) {

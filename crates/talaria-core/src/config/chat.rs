@@ -9,7 +9,7 @@ use crate::policy::UnknownName;
 pub struct ChatConfig {
     /// What Enter does while a turn runs.
     pub enter: Option<Enter>,
-    /// How it looks.
+    /// Appearance.
     pub theme: Option<Theme>,
 }
 

@@ -10,7 +10,7 @@ use crate::edit::KeyPath;
 pub enum Effect {
     /// Whenever the engine needs it.
     AtOnce,
-    /// When a turn is started; what a conversation recorded as its own goes before it.
+    /// When a turn is started; a conversation's own recorded setting takes precedence.
     NextTurn,
     /// The same, but the conversation in the terminal reads it when it is opened.
     NextTurnUnlessOpen,
@@ -24,7 +24,7 @@ pub enum Effect {
     EngineStart,
 }
 
-/// What the engine takes into its options when it starts.
+/// Options that the engine reads when it starts.
 const AT_START: [&str; 6] = [
     "engine.idle_timeout",
     "codex.max_hosts",

@@ -250,7 +250,7 @@ pub(super) fn read() -> impl Iterator<Item = &'static str> {
         .map(|(name, _)| *name)
 }
 
-/// Does an unknown key or section look like one with rules in it: by its name, or by a list that it holds?
+/// Whether an unknown key or section looks like rules, by its name or by a list in it.
 pub(super) fn holds_rules(name: &str, item: &Item) -> bool {
     const SECTIONS: [&str; 5] = ["approvals", "approval", "rules", "permissions", "policy"];
     const LISTS: [&str; 8] =

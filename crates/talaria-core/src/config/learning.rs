@@ -1,5 +1,5 @@
-//! The sections `[learning]` and `[auxiliary]`: what Talaria keeps of finished turns by itself, and which model is asked for it.
-//! Read by the engine when a turn ends and when a review runs.
+//! The sections `[learning]` and `[auxiliary]`: learning from finished turns, and the model used for it. Read by the engine
+//! when a turn ends and when a review runs.
 
 use std::str::FromStr;
 

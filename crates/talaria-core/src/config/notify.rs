@@ -1,7 +1,8 @@
-//! The section `[notify]`: what the targets of notices need, and how its values are written.
+//! The section `[notify]`: settings of notification targets, and their notation.
 //!
-//! No secret is in the file: a key names a file or an environment variable that holds it. Messages never repeat a
-//! value, because people write the secret itself where its name belongs. Called through the table of keys.
+//! No secret is in the file: a key names a file or an environment variable that contains it. Messages never
+//! repeat a value, because people write the secret itself where its name belongs. Called through the table of
+//! keys.
 
 use std::fmt;
 
@@ -26,7 +27,7 @@ pub struct NotifyConfig {
     pub ntfy_token: SecretPlace,
     /// Who takes mail.
     pub email_server: Option<MailServer>,
-    /// Whom mail comes from.
+    /// Sender of mail.
     pub email_from: Option<Mailbox>,
     /// Whom the mail server knows us as.
     pub email_user: Option<String>,
@@ -36,17 +37,17 @@ pub struct NotifyConfig {
     pub attempts: Option<u32>,
 }
 
-/// Where a secret is kept; the file wins over the variable.
+/// Location of a secret; the file takes precedence over the variable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretPlace {
-    /// A file that holds it; as written, a leading `~` included.
+    /// A file that contains it; as written, a leading `~` included.
     pub file: Option<String>,
-    /// An environment variable of the engine that holds it.
+    /// An environment variable of the engine that contains it.
     pub env: Option<String>,
 }
 
 impl SecretPlace {
-    /// Is there a place at all?
+    /// Whether a location is configured.
     pub fn is_set(&self) -> bool {
         self.file.is_some() || self.env.is_some()
     }
@@ -83,13 +84,13 @@ pub enum MailSecurity {
     Tls,
 }
 
-/// What is missing in the configuration for a target.
+/// A missing setting for a target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{target} {why}")]
 pub struct NotReady {
     /// The target, without what may be a key in it.
     pub target: String,
-    /// What is missing, and which key to set.
+    /// The missing setting, and the key to set.
     pub why: &'static str,
 }
 
@@ -195,7 +196,7 @@ pub(super) fn private_hosts(item: &Item, hosts: &mut Vec<PrivateHost>) -> Vec<Wr
 }
 
 fn private_host(text: &str) -> Option<PrivateHost> {
-    // The reader of addresses knows all ways to write a host; what it returns is what a target has, too.
+    // The address parser normalises all notations of a host, as for targets.
     let (host, port) = match text.rsplit_once(':') {
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
             (host, Some(port.parse().ok().filter(|port: &u16| *port != 0)?))

@@ -1,5 +1,5 @@
-//! The sections `[recall]`, `[memory]`, `[delegation]` and `[tools]`: what a model finds of earlier conversations, what is
-//! remembered across them, how much work it hands to tasks, and which tools Talaria brings into a turn. Read by the engine at every call of a tool.
+//! The sections `[recall]`, `[memory]`, `[delegation]` and `[tools]`: search in earlier conversations, memory across them,
+//! limits of delegation, and Talaria's own tools. Read by the engine at every call of a tool.
 
 use std::str::FromStr;
 

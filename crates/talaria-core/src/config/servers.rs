@@ -49,7 +49,7 @@ const REFERENCE_ONLY: &[(&str, &str)] = &[
     ("skip_preflight", "Codex does not try the address beforehand"),
 ];
 
-/// What the same is called in Codex's own file.
+/// The name of the same key in Codex's own file.
 const CODEX_NAMES: &[(&str, &str)] = &[
     ("http_headers", "headers"),
     ("env_http_headers", "headers"),

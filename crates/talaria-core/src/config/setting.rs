@@ -16,7 +16,7 @@ pub fn unread(path: &KeyPath) -> Option<ConfigProblem> {
     Some(nowhere(problem))
 }
 
-/// Sets a key to what a person typed: TOML, or a text without quotes where the key wants a text.
+/// Sets a key to a typed value: TOML, or text without quotes where the key expects text.
 ///
 /// Refuses what the reader of the file would report of this key, or of another one because of it.
 pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, ConfigProblem> {
@@ -30,7 +30,7 @@ pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, ConfigP
             .find(|problem| concerns(problem, path) || (problem.is_error() && is_new(problem, &before)));
         match wrong {
             None => return Ok(changed),
-            // The first reading is the one that was meant, if it is one at all.
+            // The first interpretation wins, if it is valid.
             Some(problem) => first = first.or(Some(nowhere(problem))),
         }
     }
@@ -43,7 +43,7 @@ pub fn assign(text: &str, path: &KeyPath, typed: &str) -> Result<String, ConfigP
 /// Takes a key away. Refuses what would make the reader of the file call something wrong that was right.
 pub fn withdraw(text: &str, path: &KeyPath) -> Result<String, ConfigProblem> {
     let changed = edit::unset(text, path)?;
-    // What is broken already may be mended key by key.
+    // A broken file may be repaired key by key.
     let Ok(before) = problems(text) else { return Ok(changed) };
     match problems(&changed)?.into_iter().find(|problem| problem.is_error() && is_new(problem, &before)) {
         Some(problem) => Err(nowhere(problem)),

@@ -1,4 +1,4 @@
-//! What the configuration reader promises: file in, values and messages out.
+//! Promises of the configuration reader: file in, values and messages out.
 
 mod notify;
 mod reference;

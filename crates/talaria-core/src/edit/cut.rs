@@ -1,6 +1,6 @@
-//! What goes away with a key: its line with the comment on it, its part of an inline table, or its sections.
+//! The text removed with a key: its line with the comment on it, its part of an inline table, or its sections.
 //!
-//! A comment on lines of its own stays. Called by `edit::unset`, for a path that is there.
+//! A comment on separate lines is kept. Called by `edit::unset`, for a path that exists.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Where a value goes: in the place of the old one, beside its siblings, or into a new section at the end of the file.
+//! Position of a value: replacing the old one, next to its siblings, or in a new section at the end of the file.
 //!
 //! A new key of a section with dotted keys or of an inline table joins them in their own notation; the parser would refuse
 //! a header for what is already written that way. Called by `edit::set`.
@@ -81,12 +81,13 @@ pub(super) fn holders<'a>(
     Ok(walked)
 }
 
-/// The innermost table with lines or braces of its own, by its depth: dotted keys are written in the one that holds them.
+/// The innermost table with its own lines or braces, by its depth: dotted keys are written in the table that contains
+/// them.
 pub(super) fn written_in(walked: &[Holder<'_>]) -> usize {
     walked.iter().rposition(|holder| !holder.is_dotted()).unwrap_or(0)
 }
 
-/// Puts a value in the place of the old one.
+/// Replaces a value.
 pub(super) fn replacing(text: &str, path: &KeyPath, old: &Item, new: &str) -> Result<String, ConfigProblem> {
     let is_value = match old {
         Item::Value(Value::InlineTable(table)) => !table.is_dotted(),
@@ -104,7 +105,7 @@ pub(super) fn replacing(text: &str, path: &KeyPath, old: &Item, new: &str) -> Re
     }
 }
 
-/// Adds a key that is not there.
+/// Adds a key that does not exist.
 pub(super) fn adding(
     text: &str,
     path: &KeyPath,
@@ -135,7 +136,7 @@ pub(super) fn adding(
     Ok(lines.splice(vec![piece]))
 }
 
-/// None: the table has no lines of its own, only sections below it.
+/// None: the table has no lines itself, only sections below it.
 fn into_section(
     lines: TomlText<'_>,
     depth: usize,
@@ -180,7 +181,7 @@ fn into_braces(text: &str, table: &InlineTable, entry: &str) -> Option<Piece> {
     }
     let span = table.span()?;
     let inside = text.get(span.start + 1..span.end.checked_sub(1)?)?;
-    // What is before a key may be a comment with its line end; after it only a space looks as it should.
+    // Text before a key may be a comment with its line end; after it only a space is well formatted.
     let behind = if inside.trim_matches([' ', '\t']).is_empty() { inside } else { "" };
     Some(Piece { range: span.end - 1..span.end - 1, new: format!("{entry}{behind}") })
 }

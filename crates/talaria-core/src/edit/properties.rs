@@ -1,4 +1,4 @@
-//! Any file, any key, any value: only that key's bytes change, and what was added goes without a trace.
+//! Any file, any key, any value: only that key's bytes change, and an added key is removed without a trace.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,7 @@ proptest! {
         };
         let (head, tail) = same(&text, &changed);
         match &before {
-            // Nothing but the old value went away.
+            // Nothing but the old value was removed.
             Some(old) => {
                 let span = old.span().unwrap();
                 prop_assert!(changed == text || (head >= span.start && text.len() - tail <= span.end));
@@ -162,7 +162,7 @@ proptest! {
         let mut left = meaning(&text);
         left.retain(|key, _| !key.starts_with(path.parts()));
         prop_assert_eq!(left, meaning(&changed));
-        // What is left is there in the old order.
+        // The rest is in the old order.
         let mut rest = text.as_bytes().iter();
         prop_assert!(changed.as_bytes().iter().all(|byte| rest.any(|old| old == byte)));
     }

@@ -17,7 +17,7 @@ use crate::item::FileChange;
 use crate::request::Question;
 use crate::subject::{CommandSubject, CommandUse, FormSubject, Subject, WordsSubject};
 
-/// What an answer is bound to.
+/// The question that an answer is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Binding {
     /// The asker's name for the kind of question.
@@ -29,8 +29,8 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// Binds to what a conversation asks; `method` is the asker's name for the kind of question. `None` where what a yes
-    /// means is not known, so that no answer can be kept for it.
+    /// Binds to the question of a conversation; `method` is the asker's name for the kind of question. `None` if the
+    /// meaning of a yes is unknown, so that no answer can be kept for it.
     pub fn of(method: &str, thread: &ThreadId, subject: &Subject<'_>) -> Option<Self> {
         let mut sum = Sum::default();
         match subject {

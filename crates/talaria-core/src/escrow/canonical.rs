@@ -1,7 +1,7 @@
 //! One form for what means the same: the words of a command that is understood wholly, JSON with its keys in order.
 //!
-//! A command is taken apart only where nothing is left to the running shell. Everything else (variables, pipes,
-//! redirects, what does not parse) stays the text it is, because two such texts may differ in ways this reader cannot see.
+//! A command is split only if nothing depends on the running shell. Everything else (variables, pipes, redirects, syntax
+//! errors) stays plain text, because two such texts may differ in ways that this parser cannot see.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use talaria_guard::shell::{CommandRole, CommandText, SimpleCommand};
 pub(super) enum Command<'a> {
     /// The shell around it with its option, then the words of the one command.
     Words(Vec<String>),
-    /// The text as it came.
+    /// The text, unchanged.
     Text(&'a str),
 }
 
@@ -52,7 +52,7 @@ fn literal(command: &SimpleCommand) -> Option<Vec<String>> {
     command.words.iter().map(|word| word.text().map(str::to_owned)).collect()
 }
 
-/// JSON text with the keys of every object in order, whatever order they are kept in.
+/// JSON text with the keys of every object sorted.
 pub(super) fn json(value: &Value) -> String {
     match value {
         Value::Object(object) => {

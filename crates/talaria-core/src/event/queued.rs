@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::input::InputPart;
 use talaria_guard::redact::redact;
 
-/// Input that waited for a turn of its own. Secrets are masked: the client that sent it has the original.
+/// Input that was queued for its own turn. Secrets are masked: the client that sent it has the original.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueuedInput {
@@ -20,7 +20,7 @@ pub struct QueuedInput {
 }
 
 impl QueuedInput {
-    /// What was said, with secrets masked.
+    /// The text, with secrets masked.
     pub fn of(input: &[InputPart]) -> Self {
         let (mut texts, mut images) = (Vec::new(), Vec::new());
         for part in input {
@@ -38,8 +38,8 @@ impl QueuedInput {
     }
 }
 
-/// Input whose fields are beside those of its event. `images` is always written: what lacks it was written by an older
-/// build, with the images in the text.
+/// Input whose fields are flattened into its event. `images` is always written: events without it were written by an
+/// older build, with the images in the text.
 pub(super) mod flat {
     use serde::{Deserializer, Serializer};
 

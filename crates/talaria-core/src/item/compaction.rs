@@ -1,11 +1,11 @@
 //! A shortened conversation: who wanted it, and how many tokens were in the context before and after.
 //!
-//! Only what is known is in here. The figures are Codex's own: what the last request of the model had read and written, and
-//! what Codex estimates for the shortened conversation.
+//! Only known figures are in here. They are Codex's own: the tokens of the last model request, and Codex's estimate for the
+//! compacted conversation.
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of a shortening.
+/// Figures of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compaction {
@@ -34,7 +34,7 @@ pub enum CompactionCause {
 }
 
 impl Compaction {
-    /// What is known, in one line for people.
+    /// The figures, in one line for people.
     pub fn words(&self) -> String {
         let words = match self.by {
             Some(CompactionCause::User) => "you shortened the conversation with /compact",

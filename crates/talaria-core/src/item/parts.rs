@@ -21,7 +21,7 @@ pub enum Status {
     Declined,
     /// Stopped on the way.
     Interrupted,
-    /// How it ended is not known, or said in a word that this build does not know.
+    /// Its end is unknown, or has a status that this build does not know.
     Unknown,
 }
 
@@ -46,7 +46,7 @@ pub struct FileChange {
 pub enum FileAction {
     /// It is new.
     Add,
-    /// It goes.
+    /// Deleted.
     Delete,
     /// It changes.
     Update,
@@ -133,14 +133,14 @@ pub struct MessageQuestion {
     pub options: Vec<String>,
 }
 
-/// What a tool returned.
+/// Result of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolResult {
     /// Its text; structured content as JSON where there is no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// How many images came with it.
+    /// Number of images in it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub images: u32,
     /// How many parts of other kinds: audio, binary files.
@@ -160,11 +160,11 @@ pub struct AgentState {
     pub thread: ThreadId,
     /// Codex's word: `pendingInit`, `running`, `completed`, `errored`, …
     pub status: String,
-    /// What it said last, or why it failed.
+    /// Its last message, or the reason of its failure.
     pub message: Option<String>,
 }
 
-/// What was done on the web.
+/// A web action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]

@@ -19,7 +19,7 @@ pub struct ReviewIntervals {
     pub calls: u64,
 }
 
-/// What is added to the counters of a session.
+/// Increments of a session's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewCount {
     /// Turns of a person.
@@ -30,10 +30,10 @@ pub struct ReviewCount {
     pub is_foreign: bool,
 }
 
-/// What the end of a turn means for the counters.
+/// Effect of a turn's end on the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReviewTurnEnd {
-    /// What the turn adds to them.
+    /// Increments of the turn.
     pub count: ReviewCount,
     /// A review is due.
     pub is_due: bool,
@@ -62,7 +62,7 @@ impl ReviewProgress {
                 self.turn.calls += u64::from(is_call(&item.body));
                 self.turn.is_foreign |= is_foreign(&item.body);
             }
-            // A sub-agent works for the turn; what it read reaches the model in its own words.
+            // A sub-agent works for the turn; text that it read reaches the model in the sub-agent's words.
             Event::AgentItemCompleted { item, .. } => self.turn.is_foreign |= is_foreign(&item.body),
             _ => {}
         }
@@ -91,7 +91,7 @@ fn is_call(body: &ItemBody) -> bool {
     )
 }
 
-/// Whether a step brought text of strangers to the model: from there on a review of the conversation only proposes.
+/// Whether a step added untrusted text to the conversation: from there on a review only proposes.
 fn is_foreign(body: &ItemBody) -> bool {
     match body {
         ItemBody::Tool { .. }

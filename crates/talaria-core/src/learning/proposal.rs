@@ -1,7 +1,7 @@
-//! What a review asks of the model, and what of its answer is worth keeping.
+//! The prompt of a review, and the parsing of its answer.
 //!
-//! The answer is text of a model that may have read anything: it is parsed strictly, bounded, and every proposal is tried on a
-//! draft of the memory. What is there already, what is refused and what exceeds the bound is dropped; nothing is guessed.
+//! The answer is text of a model that may have read anything: it is parsed strictly, bounded, and every proposal is tried on
+//! a draft of the memory. Existing entries, refused ones and those beyond the limit are dropped; nothing is guessed.
 
 use serde::{Deserialize, Serialize};
 use talaria_guard::redact::redact;
@@ -51,7 +51,7 @@ pub enum ReviewAnswerError {
     Form(String),
 }
 
-/// The answer as it is stored: what the model proposed, secrets masked.
+/// The stored form of the answer: the proposals, secrets masked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewAnswer {
@@ -78,7 +78,7 @@ enum ProposedVerb {
     Remove,
 }
 
-/// What the model is asked, with what is remembered now: the conversation may have started with less.
+/// The prompt, with the current memory: the conversation may have started with less.
 pub fn question(entries: &[MemoryEntry]) -> String {
     let mut text = QUESTION.to_owned();
     text.push_str("\n\nRemembered now:\n");

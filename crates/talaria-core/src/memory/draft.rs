@@ -75,12 +75,12 @@ pub enum MemoryRefusal {
     /// A line that ends an entry in the file.
     #[error("the text has a line with § alone, which separates entries: add them one by one")]
     Separator,
-    /// No single entry is meant.
+    /// No single entry matches.
     #[error(transparent)]
     Find(#[from] FindError),
 }
 
-/// What an operation did.
+/// Result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryStep {
     /// It changed this entry.
@@ -95,7 +95,7 @@ pub enum MemoryStep {
     },
 }
 
-/// The entries as they are read, and what is to change in them.
+/// The entries, with pending changes.
 #[derive(Clone, Debug)]
 pub struct MemoryDraft {
     entries: Vec<MemoryEntry>,
@@ -141,7 +141,7 @@ impl MemoryDraft {
         }
     }
 
-    /// Returns what is to be written, in order. An entry that changed several times changes once.
+    /// Returns the changes to write, in order. An entry that changed several times is written once.
     pub fn into_changes(self) -> Vec<MemoryChange> {
         self.changes.into_iter().filter(|change| change.before != change.after).collect()
     }

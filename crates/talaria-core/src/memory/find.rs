@@ -11,7 +11,7 @@ const NAMED: usize = 5;
 /// Below this likeness an entry is no suggestion.
 const LIKENESS: f64 = 0.25;
 
-/// Why no single entry is meant.
+/// Why no single entry matches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
     /// Several different entries have it.
@@ -34,7 +34,8 @@ fn nearest_words(nearest: Option<&str>) -> String {
     nearest.map(|text| format!("; the nearest entry is: {text}")).unwrap_or_default()
 }
 
-/// Finds the one entry whose id is `wanted` or whose text contains it. Of identical texts the first is meant.
+/// Finds the one entry whose id is `wanted` or whose text contains it. Of identical texts the first is
+/// returned.
 pub fn find<'a>(
     entries: impl Iterator<Item = &'a MemoryEntry> + Clone,
     wanted: &str,

@@ -1,5 +1,5 @@
-//! Turns an edit of a memory file into changes of entries: the last text that Talaria wrote, the text that is there now, and
-//! the entries, which may have changed meanwhile.
+//! Turns an edit of a memory file into changes of entries: from the last text that Talaria wrote, the current text, and the
+//! entries, which may have changed meanwhile.
 //!
 //! Both sides win where they can. Where a person and another writer changed the same entry, both texts stay. Merging what
 //! was merged before changes nothing, so a crash between the file and the rows is harmless.
@@ -172,11 +172,11 @@ mod tests {
             merged(&base, &["c", "a", "b"], &base),
             merged(&base, &["a", "b", "c", "d", "d"], &base),
             merged(&base, &[], &base),
-            // Somebody else changed b, removed c and added d meanwhile.
+            // Another writer changed b, removed c and added d meanwhile.
             merged(&base, &["a", "B", "c"], &["a", "b2", "d"]),
             merged(&base, &["a", "b"], &["a", "b", "d"]),
             merged(&[], &["a", "x"], &["a"]),
-            // The file was written, the crash came before that was noted.
+            // The file was written; the crash happened before that was recorded.
             merged(&base, &["a", "b2", "d"], &["a", "b2", "d"]),
             merged(&["a"], &["a", "a"], &["a", "a"]),
         ];

@@ -94,7 +94,7 @@ fn has_at(words: &[&str], start: usize, rule: &[&[&str]]) -> bool {
     rest.is_empty() || (start + 1..start + 2 + BETWEEN).any(|next| has_at(words, next, rest))
 }
 
-/// Directions and tags that nobody types.
+/// Direction marks and tags that no one types.
 fn is_hidden(letter: char) -> bool {
     matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' | '\u{2060}'..='\u{2064}')
 }

@@ -1,7 +1,8 @@
-//! What a new conversation starts with: the persona and as much of the memory as the budget allows, and how much was left out.
+//! The text that a new conversation starts with: the persona and as much of the memory as the budget allows, with the number
+//! of omitted entries.
 //!
-//! The same entries make the same text, so that a prompt cache stays valid. The newest entries of each scope come first into
-//! the budget, the person's before the project's before the notes; shown is the order in which they were made.
+//! The same entries make the same text, so that a prompt cache stays valid. The newest entries of each scope take precedence
+//! in the budget, the person's before the project's before the notes; they are shown in order of creation.
 
 use super::{MemoryEntry, MemoryScope};
 

@@ -1,11 +1,11 @@
 //! Text of others made harmless for wherever a notice ends up: a terminal, a mail header, a lock screen.
 //!
-//! Control characters become their pictures (`␛`), what is invisible or turns the direction of text its number
+//! Control characters become their pictures (`␛`), invisible and bidirectional ones their code point
 //! (`⟨U+202E⟩`). Called by the renderings of a notice.
 
 use std::fmt::Write;
 
-/// Puts text on one line: every run of white space is one space.
+/// Joins text into one line: every run of white space becomes one space.
 pub(super) fn line(text: &str) -> String {
     let mut out = String::new();
     for word in text.split_whitespace() {

@@ -1,8 +1,8 @@
 //! When a failed attempt is repeated, and when no more.
 //!
-//! Pure: the time and the chance come in as numbers. Waits (`backoff`) grow fourfold from 15 seconds to at most six hours, so that
-//! the ten attempts of the default take about a day. What will not get better is given up at once. Called by the
-//! engine's deliverer.
+//! Pure: time and randomness are arguments. Waits (`backoff`) grow fourfold from 15 seconds to at most six hours, so that
+//! the ten attempts of the default take about a day. Permanent failures are not retried. Called by the engine's
+//! deliverer.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ const PATIENCE: Duration = Duration::from_hours(24);
 /// How many attempts are made unless the configuration says otherwise.
 const ATTEMPTS: u32 = 10;
 
-/// Why an attempt failed, as far as it decides what comes next.
+/// Why an attempt failed, as far as it decides about a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It will fail again in the same way.
     Permanent,
     /// It may go better later.
     Passing {
-        /// How long the receiver wants to be left alone.
+        /// The receiver's `Retry-After`.
         retry_after: Option<Duration>,
     },
 }
@@ -32,7 +32,7 @@ impl Fault {
     /// A fault that may pass, with nothing said about when.
     pub const PASSING: Self = Self::Passing { retry_after: None };
 
-    /// What the status of an HTTP answer means; `None` is success.
+    /// Classifies an HTTP status; `None` is success.
     pub fn of_status(status: u16, retry_after: Option<Duration>) -> Option<Self> {
         match status {
             200..=299 => None,

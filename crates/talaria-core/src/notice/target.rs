@@ -1,8 +1,8 @@
-//! Where a notice goes, as a person writes it: `local`, `command:…`, `webhook:…`, `ntfy:…`, `email:…`.
+//! Target of a notice, as a person writes it: `local`, `command:…`, `webhook:…`, `ntfy:…`, `email:…`.
 //!
 //! Owns the notation, and nothing about sending. Two texts that mean the same target are equal after parsing, and a
-//! target written out parses to itself. Messages never repeat an address, because people put keys into those. Called by
-//! the command line, the bridge, and the engine when something is due.
+//! target written out parses to itself. Messages never repeat an address, because addresses may contain keys. Called by
+//! the command line, the bridge, and the engine when a notice is due.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ const LATER: [&str; 13] = [
     "wecom", "weixin", "sms",
 ];
 
-/// Where a notice goes.
+/// Target of a notice.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// The desktop or the terminal of the user.
@@ -43,7 +43,7 @@ pub struct Topic {
     pub name: String,
 }
 
-/// An address for mail; it holds nothing that could end a header or a command of SMTP.
+/// A mail address; it contains no character that could end a header or an SMTP command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Mailbox(String);
 
@@ -199,7 +199,7 @@ fn command(text: &str) -> Result<Target, BadTarget> {
 
 /// Reads the address of a server that something is posted to; the error does not repeat it.
 fn address(text: &str) -> Result<Url, String> {
-    // The reader forgives slashes and line ends; what was meant there is anyone's guess.
+    // The URL parser tolerates slashes and line ends; the intended address would be a guess.
     let begins_with_host = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
     if text.contains(|c: char| c.is_control() || c.is_whitespace()) || !begins_with_host {
         return Err("not an address; write https://…".to_owned());

@@ -1,4 +1,4 @@
-//! What a notice promises: harmless and short text, targets that mean what they say, patience with an end.
+//! Promises of a notice: harmless and short text, unambiguous targets, bounded retries.
 
 use std::time::Duration;
 

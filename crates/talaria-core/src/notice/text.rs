@@ -79,7 +79,7 @@ impl Notice {
     }
 }
 
-/// Puts text of others on one line of at most `most` characters, redacted and harmless.
+/// Joins untrusted text into one line of at most `most` characters, redacted and harmless.
 pub fn one_line(text: &str, most: usize) -> String {
     shorten(&line(&redact(text)), most).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What someone answers to a question: the decision, and what goes with it.
+//! An answer to a question: the decision, and its details.
 //!
 //! A secret that was typed is in here on its way to Codex and nowhere else: neither `Debug` nor `Serialize` writes it.
 //! `reply` reads it, and `revealed` writes it for the private socket between a command and the engine. The turn machine
@@ -21,7 +21,7 @@ pub struct Answer {
     /// Why not; the model gets it before the request is declined.
     #[serde(default)]
     pub reason: Option<String>,
-    /// What goes with a yes.
+    /// Details of a yes.
     #[serde(default)]
     pub content: Content,
 }
@@ -44,7 +44,7 @@ impl Answer {
         self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
     }
 
-    /// Does it hold something that must not be kept?
+    /// Whether it contains a secret that must not be persisted.
     pub fn has_secret(&self) -> bool {
         match &self.content {
             Content::Nothing | Content::Grant(_) => false,
@@ -83,7 +83,7 @@ impl From<Decision> for Answer {
     }
 }
 
-/// What goes with a yes.
+/// Details of a yes.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", content = "given", rename_all = "snake_case")]
@@ -130,7 +130,7 @@ impl Given {
         Self { value: value.into(), is_secret: true }
     }
 
-    /// Must it not be kept?
+    /// Whether the value is secret and must not be persisted.
     pub fn is_secret(&self) -> bool {
         self.is_secret
     }

@@ -1,15 +1,15 @@
 //! Does an answer fit its question? Asked by the turn machine for every answer, before anything is sent.
 //!
-//! How long an acceptance lasts is no matter of fitting: what is not offered becomes the next milder thing (`reply`).
+//! The duration of an acceptance is not validated: one that is not offered becomes the next milder one (`reply`).
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Ask, Content, Form, Given, Grant, Permissions, Question, Wish};
 
-/// What is wrong with an answer. No variant holds what was typed.
+/// A mistake in an answer. No variant contains the typed text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// It brings something else than the question asks for, or nothing.
+    /// Its details do not match the question, or are missing.
     #[error("the answer does not bring what was asked for")]
     Content,
     /// No one can say yes to this.
@@ -26,7 +26,7 @@ pub enum Misfit {
     Field {
         /// The field.
         name: String,
-        /// What it takes.
+        /// The accepted values.
         problem: String,
     },
     /// There is no such field.

@@ -1,6 +1,6 @@
-//! Makes an answer from what someone wrote: a decision, and JSON for what goes with a yes. Checked against the question.
+//! Builds an answer from user input: a decision, and JSON with the details of a yes. Validated against the question.
 //!
-//! What a question or a field marks as secret becomes a secret here; no error repeats what was written. Called by the
+//! Values that a question or a field marks as secret become secrets here; no error repeats the input. Called by the
 //! command line and by the tool for other agents, which have their own words for the errors.
 
 use std::collections::BTreeMap;
@@ -16,17 +16,17 @@ pub struct Typed {
     pub decision: Decision,
     /// Why not.
     pub reason: Option<String>,
-    /// What goes with a yes: `{"question or field": value}`, of a permission `{"grant": "all", "network" or "files"}`.
+    /// Details of a yes: `{"question or field": value}`, of a permission `{"grant": "all", "network" or "files"}`.
     pub answers: Option<Value>,
 }
 
-/// Why no answer comes of it.
+/// Why the input is not an answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// A yes has no reason.
     #[error("a reason says why not: it goes with a no")]
     Reason,
-    /// A no brings nothing.
+    /// A no has no details.
     #[error("answers go with a yes")]
     Answers,
     /// The answers are something else than an object.

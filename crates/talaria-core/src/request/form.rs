@@ -1,4 +1,4 @@
-//! A form that an MCP server wants filled in: its fields, and what each of them takes.
+//! A form of an MCP server: its fields and their types.
 //!
 //! Codex lets through the flat forms of the MCP specification and nothing else; `project` reads the schema, `read` turns
 //! what a person types into values. A field that looks like a secret is treated as one, whatever the server says.
@@ -25,21 +25,21 @@ pub struct Field {
     pub name: String,
     /// Its heading.
     pub title: Option<String>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
     /// Must it be filled in?
     pub required: bool,
     /// Must the value stay unseen?
     pub secret: bool,
-    /// What it takes.
+    /// Its type.
     #[serde(flatten)]
     pub kind: FieldKind,
-    /// What an empty line means. Of a secret field nothing is reported.
+    /// The meaning of an empty line. None for a secret field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
 
-/// What a field takes.
+/// Type of a field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "takes", rename_all = "snake_case")]
@@ -71,12 +71,12 @@ pub enum FieldKind {
     Boolean,
     /// One of several.
     One {
-        /// What may be chosen.
+        /// The options.
         options: Vec<FormOption>,
     },
     /// Any of several.
     Many {
-        /// What may be chosen.
+        /// The options.
         options: Vec<FormOption>,
         /// How many at least.
         min_items: Option<u64>,
@@ -89,7 +89,7 @@ pub enum FieldKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FormOption {
-    /// What goes into the answer.
+    /// The value in the answer.
     pub value: String,
     /// What people are shown.
     pub title: Option<String>,
@@ -108,7 +108,7 @@ impl Field {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// Does a field of this name hold a secret, most likely?
+    /// Whether a field of this name probably contains a secret.
     pub fn is_secret_name(name: &str) -> bool {
         const WORDS: [&str; 11] = [
             "password",

@@ -1,4 +1,4 @@
-//! A question in one line: what it is about, and why it is asked. For lists, notices and the model; never for approval.
+//! A question in one line: its subject and reason. For lists, notices and the model; never for approval.
 //!
 //! The text is as Codex and the model wrote it: the code that shows it makes it harmless first.
 
@@ -11,7 +11,7 @@ use crate::item::{FileAction, FileChange};
 const PATHS: usize = 3;
 
 impl Ask {
-    /// What it is about.
+    /// Its subject.
     pub fn label(&self) -> String {
         match self {
             Self::Command { command, .. } | Self::Stdin { command, .. } => command.clone(),
@@ -45,7 +45,7 @@ impl Ask {
         }
     }
 
-    /// Why it is asked and what a yes would bring. `cwd` is where the session works, for a request that does not say where.
+    /// Its reason and the effect of a yes. `cwd` is where the session works, for a request that does not say where.
     pub fn description(&self, cwd: Option<&str>) -> String {
         match self {
             Self::Command { cwd: own, reason, .. } | Self::Stdin { cwd: own, reason, .. } => {

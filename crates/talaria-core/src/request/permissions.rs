@@ -1,7 +1,7 @@
-//! What a wider sandbox would allow, in words for people.
+//! The additional permissions of a wider sandbox, as text for people.
 //!
-//! What is granted goes back to Codex as it came; this is how it is shown. Whatever Codex asks for and this build does
-//! not know is listed as it is, never left out.
+//! Granted permissions are returned to Codex unchanged; this module displays them. Unknown permissions are listed
+//! unchanged, never left out.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Permissions {
     /// Which files and directories would be, and how.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<PathAccess>,
-    /// What else is asked for, as it came.
+    /// Unknown permissions, unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<String>,
 }
@@ -27,7 +27,7 @@ impl Permissions {
         !self.network && self.files.is_empty() && self.unknown.is_empty()
     }
 
-    /// What it would be like, one line each.
+    /// The permissions, one line each.
     pub fn lines(&self) -> Vec<String> {
         let network = self.network.then(|| "may use the network".to_owned());
         let files = self.files.iter().map(ToString::to_string);
@@ -48,7 +48,7 @@ pub struct PathAccess {
     pub place: PermissionPlace,
 }
 
-/// What may be done with files.
+/// File permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

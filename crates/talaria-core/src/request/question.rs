@@ -12,9 +12,9 @@ pub struct Question {
     pub id: String,
     /// Its heading.
     pub header: String,
-    /// What is asked.
+    /// The question.
     pub question: String,
-    /// What may be chosen; none means free text.
+    /// The options; none means free text.
     pub options: Vec<QuestionOption>,
     /// May the answer be none of the options?
     pub other: bool,
@@ -28,7 +28,7 @@ pub struct Question {
 pub struct QuestionOption {
     /// Its name, which is also the answer.
     pub label: String,
-    /// What it means.
+    /// Description.
     pub description: String,
 }
 

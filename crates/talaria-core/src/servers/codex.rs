@@ -1,9 +1,9 @@
 //! An entry of `[mcp_servers]` in Codex's own words.
 //!
-//! The names of the fields are those of Codex's configuration; both supported versions know every one of them. What is
-//! not set is left out. Codex refuses a whole configuration for one key that does not belong to the transport, so only
-//! the translation and the entry of Talaria's own tools make these. [`CodexServer::fields`] is the one list of the names;
-//! JSON, TOML and digests are made of it.
+//! The names of the fields are those of Codex's configuration; both supported versions accept all of them. Unset fields
+//! are left out. Codex refuses a whole configuration for one key that does not belong to the transport, so only the
+//! translation and the entry of Talaria's own tools make these. [`CodexServer::fields`] is the one list of the names;
+//! JSON, TOML and digests are derived from it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
-/// What Codex reads of one server.
+/// The fields of one server for Codex.
 #[derive(Clone, Default, PartialEq)]
 pub struct CodexServer {
     /// The program.
@@ -42,7 +42,7 @@ pub struct CodexServer {
     pub env: BTreeMap<String, String>,
     /// Headers with their values.
     pub http_headers: BTreeMap<String, String>,
-    /// Headers with the variables that hold their values.
+    /// Headers with the variables that contain their values.
     pub env_http_headers: BTreeMap<String, String>,
 }
 

@@ -1,13 +1,13 @@
 //! A value of a variable or of a header: written out, or a reference to a variable of the environment.
 //!
-//! Owns the notation `${NAME}` (and `${env:NAME}`). What Codex can do with a reference depends on where it is, and
-//! that is decided by the code that reads the key. A literal is not shown by `Debug`: it may be a secret.
+//! Owns the notation `${NAME}` (and `${env:NAME}`). Whether Codex supports a reference depends on the key; the
+//! code that reads the key decides. A literal is not shown by `Debug`: it may be a secret.
 
 use std::fmt;
 
 use super::names::is_variable_name;
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ValueSource {
     /// The value itself.

@@ -31,7 +31,7 @@ const WORDS: &[&str] = &[
     "tokens",
 ];
 
-/// What a name may end with without a mark in front: `PGPASSWORD`, `githubToken`.
+/// Suffixes of names that need no separator before them: `PGPASSWORD`, `githubToken`.
 const ENDINGS: &[&str] = &["apikey", "passphrase", "passwd", "password", "secret", "token"];
 
 /// Whether `value`, given to the variable or header `name`, looks like a secret.

@@ -1,8 +1,8 @@
 //! From an entry of Talaria's configuration to one of Codex's.
 //!
-//! Owns which key becomes which, and what happens with secrets that are in the file: kept, or replaced by references
-//! to variables that the report names. Codex can refer to variables in two places only, the environment of a program and
-//! the headers of an address: a secret elsewhere is kept or refused, never silently left out.
+//! Owns the mapping of keys, and the treatment of secrets in the file: kept, or replaced by references to variables that
+//! the report names. Codex can refer to variables in two places only, the environment of a program and the headers of an
+//! address: a secret elsewhere is kept or refused, never silently left out.
 
 use super::names::{is_server_name, variable_for};
 use super::secret::{holds_secret, looks_secret};
@@ -45,10 +45,10 @@ impl std::fmt::Debug for Translated {
     }
 }
 
-/// A secret that has to be put into a variable.
+/// A secret that must be moved to a variable.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Referred {
-    /// The key that holds the secret, as it is written below the server's name.
+    /// The key of the secret, as written below the server's name.
     pub place: String,
     /// The variable in which Codex looks for it.
     pub variable: String,
@@ -173,7 +173,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether a reference takes the place of a literal; keeps in mind what stays.
+    /// Whether a reference replaces a literal; records the literals that stay.
     fn replaces(&mut self, name: &str, text: &str) -> bool {
         let secret = looks_secret(name, text);
         if secret && self.literals == Literals::Keep {

@@ -1,4 +1,4 @@
-//! What a unified diff says of its size.
+//! Size of a unified diff.
 
 /// How many lines a diff adds and removes.
 pub fn size(diff: &str) -> (usize, usize) {

@@ -1,7 +1,7 @@
-//! What a proposal changes of a skill, and whether the result would still be one.
+//! The edit of a skill in a proposal, and whether its result is a valid skill.
 //!
-//! An edit is kept until a person decides, so it carries only what the model wrote: the text of the file that it is applied to
-//! is read again then.
+//! An edit is stored until a person decides, so it contains only the model's text: the file is read again when it is
+//! applied.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum SkillEdit {
         /// All of it.
         text: String,
     },
-    /// A part of the file, which is there once, is replaced.
+    /// Replaces a part of the file that occurs once.
     Replace {
         /// The part.
         find: String,
@@ -40,13 +40,13 @@ pub enum SkillRefusal {
     /// There is no file to replace a part of.
     #[error("the file does not exist, so nothing can be replaced; write it whole with text")]
     NoFile,
-    /// The part is not there.
+    /// The part does not occur.
     #[error("find is not in the file; read the file and copy the part exactly")]
     NotFound,
-    /// The part is there more than once.
+    /// The part occurs more than once.
     #[error("find is in the file {count} times; use a longer part that is there once")]
     Ambiguous {
-        /// How often it is there.
+        /// Number of occurrences.
         count: usize,
     },
     /// Nothing would change.

@@ -12,7 +12,7 @@ const NAMED: usize = 20;
 pub struct IndexedSkill<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What it is for, in one line.
+    /// Description, in one line.
     pub description: &'a str,
 }
 

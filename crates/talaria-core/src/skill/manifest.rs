@@ -8,19 +8,19 @@ use serde::Deserialize;
 /// The longest front matter, in bytes: the rest of the file is not looked at.
 pub const LONGEST_FRONT_MATTER: usize = 16 * 1024;
 
-/// What a `SKILL.md` says of itself.
+/// Front matter of a `SKILL.md`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillManifest {
     /// Its name; the folder's if there is none.
     pub name: Option<String>,
-    /// What it is for, whole, in one line.
+    /// The whole description, in one line.
     pub description: String,
 }
 
 /// Why a file is no skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// It is not there.
+    /// It is missing.
     #[error("it does not begin with front matter between two lines of `---`")]
     Missing,
     /// It has no end, or is too long.

@@ -1,7 +1,7 @@
 //! The numbered contract of a thread: which tools a thread was started with, and what is said of one that has fewer.
 //!
-//! A runtime fixes the tools of a thread when the thread starts, so a thread keeps its contract and is answered by it for ever.
-//! A conversation is never moved to another thread because of tools; the person learns once that it lacks some.
+//! A runtime fixes the tools of a thread when the thread starts, so a thread keeps its contract permanently. A conversation
+//! is never moved to another thread because of tools; the person is notified once that it lacks some.
 
 /// The contract of a thread without tools.
 pub const NO_TOOLS: i64 = 0;
@@ -18,8 +18,9 @@ pub fn is_current(kept: Option<i64>) -> bool {
     matches!(kept, Some(CURRENT..))
 }
 
-/// What is said once in a conversation whose thread may lack tools. `kept` is its contract, `None` if none was recorded;
-/// `offered` are the tools of a thread that starts now. A conversation lacks nothing where no tool is switched on.
+/// Notice, shown once, in a conversation whose thread may lack tools. `kept` is its contract, `None` if none was
+/// recorded; `offered` are the tools of a thread that starts now. A conversation lacks nothing where no tool is switched
+/// on.
 pub fn lack_notice(kept: Option<i64>, offered: &[&str]) -> Option<String> {
     let why = match kept {
         kept if is_current(kept) => return None,

@@ -25,7 +25,7 @@ impl ToolCallState {
     /// Every state.
     pub const ALL: [Self; 5] = [Self::Offered, Self::Running, Self::Done, Self::Failed, Self::Unknown];
 
-    /// The word that is kept.
+    /// The stored word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Offered => "offered",
@@ -37,18 +37,18 @@ impl ToolCallState {
     }
 }
 
-/// What is known of a call that is offered.
+/// Recorded facts about an incoming call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfferedCall {
     /// How far it is, by its row.
     pub state: ToolCallState,
-    /// What it does when it runs.
+    /// Its effect.
     pub effect: ToolEffect,
     /// The tool and its arguments are those of the first offer.
     pub is_same: bool,
     /// This engine runs it at this moment.
     pub is_running_here: bool,
-    /// Its result is kept.
+    /// Its result is stored.
     pub has_result: bool,
 }
 
@@ -61,9 +61,9 @@ pub enum CallDecision {
     RunAgain,
     /// The answer is that of the run in progress.
     Wait,
-    /// The kept result is sent again.
+    /// The stored result is sent again.
     Resend,
-    /// The answer says how it ended; its result was delivered before and is not kept.
+    /// The answer names its outcome; its result was delivered before and is not stored.
     AnswerEnded,
     /// The answer says that its effect is not known.
     AnswerUnknown,

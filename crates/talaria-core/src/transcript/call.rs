@@ -1,4 +1,4 @@
-//! Steps that are calls of tools: the name of the tool, what it was called with, what came of it.
+//! Steps that are calls of tools: the name of the tool, its arguments, its result.
 //!
 //! Only commands, patches and tools of MCP servers and clients are calls. Whatever did not go well says so in brackets
 //! below the output, in the same words for every tool.
@@ -15,10 +15,10 @@ use crate::event::Abandonment;
 use crate::ids::ItemId;
 use crate::item::{CommandSource, FileAction, FileChange, ItemBody, Status, ToolResult};
 
-/// What is said of a call whose end was not seen.
+/// Text about a call whose end was not observed.
 pub(super) const ABANDONED: &str = "[no end was reported before the turn ended]";
 
-/// What is said of a call whose end was not seen, where more is known.
+/// Text about a call whose end was not observed, with further facts.
 pub(super) fn abandoned(why: Option<Abandonment>) -> &'static str {
     match why {
         Some(Abandonment::NotRun) => "[did not run: it was not approved]",
@@ -50,7 +50,7 @@ pub(super) fn call(id: &ItemId, body: &ItemBody) -> Option<ToolCall> {
     Some(ToolCall::new(id.as_str(), name, arguments))
 }
 
-/// Returns what came of a call, with at most `limit` bytes of what the tool said.
+/// Returns the result of a call, with at most `limit` bytes of the tool's output.
 pub(super) fn result(body: &ItemBody, limit: usize) -> String {
     match body {
         ItemBody::Command { source, status, exit_code, output, .. } => {
@@ -103,7 +103,7 @@ pub(super) fn tool_text(result: Option<&ToolResult>, limit: usize) -> String {
     out
 }
 
-/// What is worth saying about the end of a step; nothing, if it went well.
+/// Remark about the end of a step; none on success.
 fn ending(status: Status) -> &'static str {
     match status {
         Status::Completed => "",

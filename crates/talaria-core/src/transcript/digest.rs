@@ -1,27 +1,27 @@
-//! Many messages in few characters: what a fresh thread gets when the old one cannot be resumed.
+//! Many messages in few characters: the history for a fresh thread when the old one cannot be resumed.
 //!
 //! The newest exchanges are kept whole as long as they fit. An older one that does not fit loses its steps, then the
-//! middle of its texts; what is older still is counted. Never longer than the budget; cut between characters.
+//! middle of its texts; still older ones are only counted. Never longer than the budget; cut between characters.
 
 use std::ops::Range;
 
 use super::message::{Message, Role};
 
-/// How much of an exchange is kept at most, once not all of it fits; the newest one may have all that there is.
+/// Maximum size of an exchange that does not fit; the newest one may use the whole budget.
 const SHORTENED: usize = 600;
 /// With less room than this nothing of an exchange is worth keeping.
 const LEAST: usize = 60;
 /// The separator between exchanges.
 const GAP: &str = "\n\n";
 
-/// Puts messages into at most `budget` characters of plain text, oldest first.
+/// Renders messages into at most `budget` characters of plain text, oldest first.
 pub fn digest(messages: &[Message], budget: usize) -> String {
     let exchanges = exchanges(messages);
     let mut kept: Vec<String> = Vec::new();
     let mut room = budget;
     for (older, exchange) in exchanges.iter().enumerate().rev() {
         let gap = if kept.is_empty() { 0 } else { GAP.len() };
-        // What is left out must still be counted.
+        // Omitted messages must still be counted.
         let count = if older == 0 { 0 } else { left_out(older).len() + GAP.len() };
         let space = room.saturating_sub(gap + count);
         let most = if kept.is_empty() { space } else { space.min(SHORTENED) };

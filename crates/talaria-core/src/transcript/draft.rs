@@ -5,7 +5,7 @@ use super::message::{Message, Role, Source};
 /// A message that may still grow.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
-    /// When its first words came, on the projector's own count.
+    /// Position of its first words, by the projector's counter.
     pub(super) begun: u64,
     /// The paragraphs.
     pub(super) text: String,

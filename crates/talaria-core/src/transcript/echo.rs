@@ -1,6 +1,6 @@
 //! Which messages of the user's are the caller's own, come back.
 //!
-//! Codex reports every input as an item, from any sender. What the caller sent itself it has recorded already. 0.166
+//! Codex reports every input as an item, from any sender. The caller has recorded its own input already. 0.166
 //! echoes the client's id; 0.130 does not, so there the text decides, each input once.
 
 use talaria_guard::redact::redact;
@@ -15,7 +15,7 @@ pub struct SentInput {
 }
 
 impl SentInput {
-    /// Notes an input as it was sent; the id is the `clientUserMessageId` that went with it.
+    /// Records a sent input; the id is its `clientUserMessageId`.
     pub fn new(client_id: Option<String>, input: &[InputPart]) -> Self {
         let texts = input.iter().filter_map(|part| match part {
             InputPart::Text { text, .. } => Some(text.as_str()),

@@ -1,6 +1,6 @@
 //! A message in the shape that chat models and other agents read.
 //!
-//! Serialised it is the standard shape and nothing else, but for `reasoning`; where a message came from is for us.
+//! Serialised it is the standard shape and nothing else, but for `reasoning`; the source of a message is internal.
 
 use std::borrow::Cow;
 
@@ -22,11 +22,11 @@ pub struct Message {
     /// The call that a tool answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// What the model thought before.
+    /// Reasoning before the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// The items it came from. Within a turn no two messages of the same role have a source in common; a message
-    /// without one was said by no item: how the turn ended, or that no one spoke.
+    /// Its source items. Within a turn no two messages of the same role share a source; a message without one
+    /// belongs to no item: the outcome of the turn, or a filler for a missing role.
     #[serde(skip)]
     pub sources: Vec<Source>,
 }
@@ -78,7 +78,7 @@ pub enum Role {
 pub struct ToolCall {
     /// Its id, Codex's own for the item.
     pub id: String,
-    /// What is called.
+    /// The called function.
     #[serde(rename = "type")]
     pub kind: CallKind,
     /// Which one, and with what.
@@ -92,7 +92,7 @@ impl ToolCall {
     }
 }
 
-/// What is called: always a function.
+/// Always a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -107,11 +107,11 @@ pub enum CallKind {
 pub struct Function {
     /// Its name.
     pub name: Cow<'static, str>,
-    /// What it is called with: JSON text whose keys are in order at every depth.
+    /// Its arguments: JSON text with sorted keys at every depth.
     pub arguments: String,
 }
 
-/// An item that a message came from. The kind belongs to the name: 0.130 uses an id twice in a review.
+/// The source item of a message. The kind belongs to the name: 0.130 uses an id twice in a review.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Codex's name for it.

@@ -1,4 +1,4 @@
-//! Steps that are no calls of tools, in words: what an assistant would note down about them.
+//! Steps that are not tool calls, as text: the assistant's notes about them.
 //!
 //! Each kind has its own form, in brackets, so that no one takes it for something the model said. Nothing here is made
 //! to look like a call.
@@ -78,7 +78,7 @@ pub(super) fn told_model(text: &str) -> String {
     format!("[from Talaria to the model]\n{text}")
 }
 
-/// Returns the note for the end of a turn; `None` when it went well.
+/// Returns the note for the end of a turn; `None` on success.
 pub(super) fn ending(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Completed => None,

@@ -1,16 +1,16 @@
 //! The messages of one turn, from its items: feed what began and what ended, drain messages, finish.
 //!
-//! The order of roles holds for every sequence of items, also with items that come twice, late or never:
+//! The order of roles holds for every sequence of items, also if items arrive twice, late or never:
 //!
 //! - a turn begins with a message of the user's and ends with one of the assistant's;
 //! - an answer of a tool follows the assistant message that called it;
 //! - neither the user nor the assistant speaks twice in a row.
 //!
-//! Therefore what the assistant says is held back until it is known whether a call follows, which then belongs to the
-//! same message. A call that began before that was said comes before it, also when its end is reported late: 0.130
-//! reports the end of a command regularly after the answer. Only completed items make messages; pieces of text never
-//! reach this. No clock, no ids of our own: the same items make the same bytes. Called by the session beside the turn
-//! machine, or with the items of a thread that was read back.
+//! Therefore the assistant's text is held until it is known whether a call follows, which then belongs to the same
+//! message. A call that began before the text precedes it, also when its end is reported late: 0.130 reports the end
+//! of a command regularly after the answer. Only completed items make messages; pieces of text never reach this. No
+//! clock, no generated ids: the same items produce the same bytes. Called by the session alongside the turn machine,
+//! or with the items of a thread that was read back.
 
 use std::collections::{HashSet, VecDeque};
 use std::mem;
@@ -25,7 +25,7 @@ use crate::ids::ItemId;
 use crate::item::{Attachment, Author, Item, ItemBody, MessageQuestion};
 use crate::outcome::Outcome;
 
-/// How much of a step is kept.
+/// Maximum size of a stored step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProjectionLimits {
     /// Bytes of what a command or another tool said; the rest is counted.
@@ -53,9 +53,9 @@ pub struct Projector {
     now: u64,
     /// Who spoke last; no one in this turn, if `None`.
     last: Option<Role>,
-    /// What the user says, until someone else speaks.
+    /// The user's text, until another role follows.
     heard: Option<Draft>,
-    /// What the assistant says, until someone else speaks or a tool is called.
+    /// The assistant's text, until another role or a tool call follows.
     said: Option<Draft>,
     /// Thinking that belongs to what the assistant does next.
     thought: Draft,
@@ -89,9 +89,9 @@ impl Projector {
         }
     }
 
-    /// Notes an input that the caller records as a message of its own: the one that opens the turn, and further ones if
-    /// the caller records them too. Drain then, and put the caller's message after what came out. An input that is not
-    /// noted becomes a message at the place where Codex reports it.
+    /// Notes an input that the caller records as a separate message: the one that opens the turn, and further ones if
+    /// the caller records them too. Drain then, and append the caller's message. An input that is not noted becomes a
+    /// message at the position where Codex reports it.
     pub fn sent(&mut self, input: SentInput) {
         self.echoes.expect(input);
         if self.is_finished {
@@ -162,7 +162,7 @@ impl Projector {
         self.background.insert(item.clone());
     }
 
-    /// Ends the turn. What is open is reported as abandoned, and the last word is the assistant's.
+    /// Ends the turn. Open items are reported as abandoned, and the last message is the assistant's.
     pub fn finish(&mut self, outcome: &Outcome) {
         if mem::replace(&mut self.is_finished, true) {
             return;
@@ -286,14 +286,15 @@ impl Projector {
     }
 }
 
-/// What came of a call whose end was reported after its turn: it replaces what was kept at the end of the turn.
+/// Result of a call whose end was reported after its turn: it replaces the message stored at the end of the
+/// turn.
 pub fn late_result(item: &Item, limits: ProjectionLimits) -> Option<Message> {
     let call = call::call(&item.id, &item.body)?;
     let result = call::result(&item.body, limits.output);
     Some(Message { sources: vec![source(item)], ..Message::tool(call.id, result) })
 }
 
-/// What is known of a background command that ended without a report of Codex: it replaces what was kept at the end of the
+/// Result of a background command that ended without a report of Codex: it replaces the message stored at the end of the
 /// turn.
 pub fn late_end(item: &ItemId, words: &str) -> Message {
     let source = Source { item: item.clone(), kind: "command" };
@@ -307,7 +308,7 @@ fn source(item: &Item) -> Source {
     Source { item: item.id.clone(), kind: item.body.kind() }
 }
 
-/// What a person said, with a word for everything that was no text.
+/// Input of a person as text, with a placeholder for everything else.
 fn spoken(text: &str, attachments: &[Attachment]) -> String {
     let mut out = text.to_owned();
     for attachment in attachments {

@@ -1,12 +1,12 @@
 //! JSON text with the keys of every object in order and no space between its parts. The same arguments then make the
 //! same bytes, from any writer.
 //!
-//! It works on text, so that numbers and strings stay exactly as they came. One pass, also for hostile input: what is
-//! nested deeper than `DEEPEST` is left in its own order.
+//! It works on text, so that numbers and strings are unchanged. One pass, also for hostile input: values nested
+//! deeper than `DEEPEST` are not sorted.
 
 use serde_json::value::RawValue;
 
-/// How deep objects are put in order; the same limit as that of `serde_json`.
+/// Depth to which objects are sorted; the same limit as that of `serde_json`.
 const DEEPEST: usize = 128;
 
 /// Writes a JSON value with its keys in order.

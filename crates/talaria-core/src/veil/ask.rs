@@ -1,4 +1,5 @@
-//! The texts of a question. What is masked is seen as its kind and length; the answer goes to the question as it was.
+//! The texts of a question. A masked text is shown by its kind and length; the answer is sent for the original
+//! question.
 
 use super::{cover_changes, each, maybe, text};
 use crate::request::{Ask, FieldKind, PathAccess, PermissionPlace, Permissions, Wish};

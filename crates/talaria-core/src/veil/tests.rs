@@ -28,7 +28,7 @@ use crate::request::{
 use crate::request::{Question as Asked, QuestionOption, Who};
 use crate::review::{LearnedChange, ReviewReport};
 
-/// What is shown as it is, and why: each line begins with the reason, then the fields.
+/// Fields that are not redacted, and why: each line begins with the reason, then the fields.
 const WHOLE: [(&str, &[&str]); 5] = [
     (
         "ids, and names that a configuration or Codex defines",

@@ -1,6 +1,6 @@
-//! The single values of `[mcp_servers.NAME]`: what each may be, and how it is reported that it is not.
+//! The single values of `[mcp_servers.NAME]`: valid values, and the message about an invalid one.
 //!
-//! Called by the reader of the section. What may be a secret is not repeated in a message.
+//! Called by the reader of the section. Possible secrets are not repeated in a message.
 
 use std::time::Duration;
 
@@ -152,7 +152,7 @@ fn value(item: &Item) -> Result<ValueSource, Wrong> {
     ValueSource::read(text).map_err(|message| wrong(&message))
 }
 
-/// Refuses a reference where Codex has none, and what no argument of a program can hold.
+/// Refuses a reference where Codex supports none, and characters that no program argument can contain.
 fn plain(text: String) -> Result<String, Wrong> {
     if text.contains('\0') {
         return Err(wrong("must not hold a zero byte"));

@@ -1,4 +1,4 @@
-//! What the section `[notify]` promises: no secret is repeated, and what is missing for a target is named.
+//! Promises of the section `[notify]`: no secret is repeated, and a missing setting for a target is named.
 
 use expect_test::expect;
 

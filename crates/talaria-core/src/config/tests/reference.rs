@@ -196,7 +196,7 @@ const SERVER_KEYS: &[(&str, &str)] = &[
     ("description", "For people; without effect"),
 ];
 
-/// What the reader accepts for a key, in its own words about a value that fits nothing.
+/// The values that the reader accepts for a key, from its error message about an invalid one.
 fn accepted(key: &str) -> String {
     let (section, name) = key.split_once('.').unwrap();
     let parsed = parse(&format!("[{section}]\n{name} = 1979-05-27\n")).unwrap();

@@ -1,4 +1,4 @@
-//! What is told about mistakes in `[mcp_servers.NAME]`.
+//! Messages about mistakes in `[mcp_servers.NAME]`.
 
 use super::{Expect, check, expect, parse};
 

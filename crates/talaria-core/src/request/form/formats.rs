@@ -1,4 +1,4 @@
-//! The formats of text that the MCP specification names. Meant to catch a slip of the finger, not to settle what an address is.
+//! The formats of text that the MCP specification names. The checks catch typing mistakes; they are not complete validators.
 
 /// Is the text of this format? A format that is not known takes any text.
 pub(super) fn fits(format: &str, text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What a person types into a field becomes a value, or a sentence about what is wrong with it.
+//! Parses the input of a form field into a value, or returns a message about the mistake.
 //!
 //! The same check serves values that come from elsewhere (an answer over an API). No sentence repeats what was typed: it
 //! may be a secret.
@@ -68,7 +68,7 @@ impl Field {
 }
 
 impl FieldKind {
-    /// What it takes, in a few words.
+    /// Its type, in a few words.
     pub fn hint(&self) -> String {
         match self {
             Self::Text { format: Some(format), .. } => wants(format),
@@ -117,7 +117,7 @@ fn wants(format: &str) -> String {
 fn number(text: &str) -> Option<Value> {
     match text.parse::<i64>() {
         Ok(whole) => Some(whole.into()),
-        // What is no number in JSON (infinity) has no `Value` either.
+        // Infinity is not a JSON number and has no `Value`.
         Err(_) => serde_json::Number::from_f64(text.parse().ok()?).map(Value::Number),
     }
 }
