@@ -1,12 +1,11 @@
-//! Resumes a thread on a host where it is loaded, also in the middle of a turn: what an engine does with the threads of
-//! a host that it adopted.
+//! Resumes a thread on a host where it is loaded, also in the middle of a turn: used for the threads of an adopted
+//! host.
 //!
-//! Nothing is asked for, and nothing is compared: that was done when the thread was started or cold resumed, and Codex
-//! would not look at it while the thread is loaded. Only a loaded thread is resumed like this, because one that Codex
-//! has to load again forgets what was in force. Requests that are open come again on this connection, with the same id,
-//! after the answer; text of a running turn continues where it is, without what came before, and its completed item has
-//! the whole. What was reported here may come once more as a notification: listening begins before reading, so that nothing
-//! is missed in between.
+//! No options are sent, and nothing is compared: that happened when the thread was started or cold resumed, and Codex
+//! ignores options while the thread is loaded. Only a loaded thread is resumed like this, because one that Codex has to
+//! load again loses its settings. Codex sends open requests again on this connection, with the same id, after the response;
+//! text of a running turn continues from the current position, and its completed item has the whole. Items reported here
+//! may be repeated as notifications: the subscription begins before the read, so that nothing is missed in between.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -20,7 +19,8 @@ use super::client::CallError;
 use super::host::Host;
 use super::threads::{OpenThread, RawEvents};
 
-/// How many turns are reported. The one in flight is the last; those before it show whether it is there at all.
+/// Number of turns that are reported. The one in flight is the last; the earlier ones show whether it exists at
+/// all.
 const TURNS: u32 = 3;
 
 /// A thread that was resumed as it was.
@@ -28,8 +28,8 @@ const TURNS: u32 = 3;
 pub struct AttachedThread {
     /// The thread. What differs from what was asked is not looked at.
     pub thread: OpenThread,
-    /// What it does, and its last few turns, oldest first. Of a running one: what is completed, and what runs; of text
-    /// that is not finished nothing, and of a command nothing for a moment after it began.
+    /// Its status, and its last few turns, oldest first. A running turn has its completed and running items;
+    /// unfinished text is missing, and a command is missing for a moment after it began.
     pub history: History,
 }
 
@@ -78,7 +78,7 @@ struct Page {
 
 const LAST: Page = Page { limit: TURNS, sort_direction: "desc", items_view: "full" };
 
-/// What the answer to `Attach` has besides.
+/// Additional fields of the response to `Attach`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AttachReply {
@@ -86,8 +86,8 @@ struct AttachReply {
     initial_turns_page: Option<LastTurnsReply>,
 }
 
-/// The last turns, for versions that do not tell them at once. Newer ones would tell here only what they have written
-/// down, which is not all of what runs.
+/// The last turns, for versions that do not include them in the response. Newer ones would return only written items
+/// here, which lack some of the running turn.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct LastTurns<'a> {

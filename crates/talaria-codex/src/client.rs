@@ -34,7 +34,7 @@ pub enum CallError {
     /// Codex said no.
     #[error("Codex refused {method}: {error}")]
     Refused {
-        /// What was asked.
+        /// The method.
         method: &'static str,
         /// Its reason.
         error: RpcError,
@@ -42,7 +42,7 @@ pub enum CallError {
     /// Codex did not answer.
     #[error("Codex did not answer {method} within {} s", limit.as_secs())]
     TimedOut {
-        /// What was asked.
+        /// The method.
         method: &'static str,
         /// How long we waited.
         limit: Duration,
@@ -56,9 +56,9 @@ pub enum CallError {
     /// The answer, or our own request, does not have the expected shape.
     #[error("Codex's answer to {method} is not understood: {error}")]
     Shape {
-        /// What was asked.
+        /// The method.
         method: &'static str,
-        /// What does not fit.
+        /// The decoding error.
         error: serde_json::Error,
     },
 }
@@ -69,7 +69,7 @@ type Answer = Result<Box<RawValue>, RpcError>;
 #[derive(Debug)]
 pub(crate) struct Outbound {
     pub(crate) text: String,
-    /// What has to be redeemed before the message is written, and the request that fails if it cannot be.
+    /// The permit to redeem before the message is written, and the request that fails if it cannot be redeemed.
     pub(crate) permit: Option<(SendPermit, RequestId)>,
     /// The point of the write, for tests that stop there.
     pub(crate) point: Option<&'static str>,
@@ -139,7 +139,7 @@ impl Client {
         limit: Duration,
         cancel: impl Fn(RequestId) -> X,
     ) -> Result<C::Reply, CallError> {
-        // The id that the call gets is the next one or, beside other calls, a later one: it is learned when it is sent.
+        // The id of the call is the next one or, with concurrent calls, a later one: it is known when the call is sent.
         let sent = Mutex::new(None);
         let mut guard = CancelGuard { client: self, sent: &sent, cancel, is_answered: false };
         let answer = tokio::time::timeout(

@@ -37,7 +37,7 @@ pub struct CommandSpec {
     pub command: Vec<String>,
     /// Where.
     pub cwd: String,
-    /// What it may do.
+    /// Its sandbox.
     pub policy: SandboxPolicy,
     /// Whether it can read what is Talaria's own.
     pub hide_home: HideHome,

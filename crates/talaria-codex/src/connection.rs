@@ -91,8 +91,8 @@ impl Connection {
         self.client.fail_all(why);
     }
 
-    /// Closes the connection and leaves Codex running. Sessions and callers get no notice that Codex is gone, since it
-    /// is not: they are to be dropped before.
+    /// Closes the connection and leaves Codex running. Sessions and callers are not notified, since Codex still runs:
+    /// they must be dropped before.
     pub(crate) fn hang_up(&self) {
         self.gone.get_or_init(|| "Talaria let go of Codex".to_owned());
         self.hang_up.notify_one();
@@ -104,7 +104,7 @@ impl Connection {
     }
 }
 
-/// Ends a start that is abandoned half-way: the tasks hold the process, so nothing else would end it.
+/// Ends an abandoned start: the tasks hold the process, so nothing else would end it.
 struct Unfinished(Option<Arc<Connection>>);
 
 impl Drop for Unfinished {

@@ -1,9 +1,9 @@
 //! A conversation on one thread of a host. Runs turns, one after another.
 //!
 //! The loop here is the shell around `talaria_codex_proto::turn`: it owns clock, socket and commands, decides nothing,
-//! and can be dropped at any point; Codex then continues by itself until its host ends. What takes time (a call, a new
-//! host) is an errand beside the loop, so nothing that happens has to wait for it. A host that died is replaced and the
-//! thread resumed there.
+//! and can be dropped at any point; Codex then continues by itself until its host ends. Slow work (a call, a new host)
+//! is an errand that runs concurrently with the loop, so that no event has to wait for it. A host that died is replaced
+//! and the thread resumed there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -66,22 +66,23 @@ pub trait Watcher: Send {
     /// Something happened to a command of an earlier turn that runs in the background.
     fn background(&mut self, _news: BackgroundNews) {}
 
-    /// Something besides events has to be recorded. It is kept before what follows is done.
+    /// Records something besides events. It is stored before the following step is taken.
     fn record(&mut self, _record: Record) {}
 
-    /// The model calls a tool. That it does is kept before the tool runs.
+    /// The model calls a tool. The call is stored before the tool runs.
     fn offered(&mut self, _call: &ToolInvocation) {}
 
     /// The conversation moved to another process, which has this name if it outlives its owner.
     fn moved(&mut self, _host: Option<String>, _started: &Started) {}
 
-    /// Takes input that waits for a turn of its own, which may take this long, and says how much waits now. Returns it
-    /// if it does not keep such things.
+    /// Queues input for the next turn, with its time limit, and returns the queue length; returns the input if this
+    /// watcher has no queue.
     fn queue(&mut self, input: Vec<InputPart>, _limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
         Err(input)
     }
 
-    /// The permit to write the input that is sent now, if permits are issued: asked for once `sent` has been kept.
+    /// The permit to write the input that is sent now, if permits are issued: requested once `sent` has been
+    /// stored.
     fn permit(&mut self) -> Option<SendPermit> {
         None
     }
@@ -91,7 +92,7 @@ pub trait Watcher: Send {
         std::future::ready(Ok(()))
     }
 
-    /// When `keep` is to be called at the latest, if anything waits to be kept.
+    /// Deadline for calling `keep`, if anything waits to be stored.
     fn due(&self) -> Option<Instant> {
         None
     }
@@ -100,12 +101,12 @@ pub trait Watcher: Send {
     fn caught_up(&mut self) {}
 }
 
-/// What happened cannot be kept: someone else is in charge of the session, or it is being ended.
+/// Events cannot be stored: another engine owns the session, or it is being ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what happens can no longer be written down: {0}")]
 pub struct NotKept(pub String);
 
-/// Something that someone wants of a running turn.
+/// A command for a running turn.
 #[derive(Debug)]
 pub enum Command {
     /// An answer to a request.
@@ -119,7 +120,7 @@ pub enum Command {
     },
     /// Stop.
     Interrupt {
-        /// Who wants it.
+        /// The requester.
         by: Who,
     },
     /// Something to be reported in the conversation.
@@ -129,15 +130,14 @@ pub enum Command {
     },
     /// More input.
     Say {
-        /// What is said.
+        /// The input.
         input: Vec<InputPart>,
         /// What becomes of it while a turn runs.
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
         limit: Option<Duration>,
-        /// Notified when it cannot get lost any more, and which turn has it then, if a caller waits for that: the next
-        /// one when it is kept; the running one when that hands it to Codex, and from then on reports what became of
-        /// it.
+        /// Notified once the input is safe, with the turn that has it, if a caller waits for that: the next turn when
+        /// the input is stored; the running one when it passes it to Codex, and from then on reports its fate.
         kept: Option<oneshot::Sender<When>>,
     },
 }
@@ -153,18 +153,18 @@ pub struct Options {
     pub quiet_after: Option<Duration>,
     /// Runs the tools that the thread was started with.
     pub tools: ToolRunner,
-    /// What is refused and what needs no person.
+    /// Deny and allow rules.
     pub rules: Rules,
     /// Who answers what neither floor nor rules decide.
     pub answers: Answers,
 }
 
-/// What is sent, and what is to be known for it.
+/// The content to send, and its context.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// What the turn is to do.
+    /// The kind of turn.
     pub deed: Deed,
-    /// What the person says; nothing in a turn that shortens the conversation.
+    /// The person's input; empty in a compaction turn.
     pub input: Vec<InputPart>,
     /// Text that is not the person's and is not to be obeyed.
     pub context: Option<String>,
@@ -179,15 +179,15 @@ pub struct Prompt {
 /// A turn that an earlier engine had in flight.
 #[derive(Debug)]
 pub struct Flown {
-    /// What is known of it.
+    /// Its recorded state.
     pub flight: Flight,
     /// Its events, in order.
     pub events: Vec<Event>,
-    /// What the thread said when it was resumed again, if it was asked.
+    /// The thread's response to the resume, if it was requested.
     pub reading: Option<Reading>,
 }
 
-/// What a thread said of a turn that was in flight.
+/// A thread's report about a turn that was in flight.
 #[derive(Debug)]
 pub struct Reading {
     /// The thread, or why it cannot be read.
@@ -196,14 +196,14 @@ pub struct Reading {
     pub vantage: Vantage,
 }
 
-/// What is known of a conversation from before.
+/// Earlier facts about a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     /// Its last turn.
     pub last_turn: Option<TurnId>,
     /// The tokens that it has cost.
     pub total: Usage,
-    /// What was said and done, the newest part of it.
+    /// The newest part of the transcript.
     pub messages: Vec<Message>,
 }
 
@@ -225,12 +225,12 @@ impl Past {
 pub struct CodexConversation {
     id: SessionId,
     current: CurrentHost,
-    /// What was asked of the thread, to be asked again on another host.
+    /// The requested thread options, to be repeated on another host.
     asked: ThreadStart,
     options: Options,
     started: Started,
     bounds: ThreadBounds,
-    /// What a person should know before the next turn.
+    /// Notes for the user before the next turn.
     notices: Vec<String>,
     queue: Arc<ThreadQueue>,
     /// Tokens of the thread so far.
@@ -304,7 +304,7 @@ impl CodexConversation {
         &self.id
     }
 
-    /// What is in force, as Codex reported it.
+    /// The settings in force, as reported by Codex.
     pub fn started(&self) -> &Started {
         &self.started
     }
@@ -314,7 +314,7 @@ impl CodexConversation {
         &self.current
     }
 
-    /// Takes the input that has waited longest for a turn of its own.
+    /// Removes the oldest queued input.
     pub fn next_waiting(&mut self) -> Option<Vec<InputPart>> {
         self.waiting.pop_front()
     }
@@ -360,7 +360,7 @@ impl CodexConversation {
         report
     }
 
-    /// Makes context a part of the input where Codex has no field for it. What Codex echoes is compared with that.
+    /// Adds context to the input where Codex has no field for it. Codex's echo is compared with the result.
     fn with_context(&self, mut prompt: Prompt) -> Prompt {
         if !self.current.get().version().takes_context()
             && let Some(context) = prompt.context.take()
@@ -370,7 +370,7 @@ impl CodexConversation {
         prompt
     }
 
-    /// What the sub-agents of a turn in flight say and ask comes with what their parent does.
+    /// Messages and requests of the sub-agents of a turn in flight arrive with those of their parent.
     async fn hear_agents(&self, flight: &Flight) {
         let host = self.current.get();
         for agent in flight.agents.iter().filter(|agent| agent.phase == AgentPhase::Running) {
@@ -415,7 +415,7 @@ impl CodexConversation {
         }
     }
 
-    /// What a turn has to ask for so that what was chosen is in force.
+    /// The options that a turn must send so that the choice is in force.
     fn choosing(&self, deed: Deed) -> Choosing {
         let Started { model, effort, .. } = &self.started;
         let in_force = ModelSettings { model: Some(model.clone()), effort: effort.clone() };
@@ -456,7 +456,7 @@ impl Drop for CodexConversation {
     }
 }
 
-/// What a person should know about what is in force.
+/// Notes for the user about the settings in force.
 fn notices(started: &Started, standing: &PowerCheck) -> Vec<String> {
     let mut notices: Vec<String> = standing.differences.iter().map(ToString::to_string).collect();
     if started.approval == ApprovalPolicy::Never.as_str() {

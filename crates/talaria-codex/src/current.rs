@@ -32,7 +32,7 @@ impl CurrentHost {
         Arc::clone(&self.host.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Where the next one comes from.
+    /// Source of the next one.
     pub fn source(&self) -> &Arc<dyn HostSource> {
         &self.source
     }

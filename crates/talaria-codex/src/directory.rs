@@ -33,7 +33,7 @@ pub(crate) enum Tenure {
 #[derive(Debug)]
 pub(crate) struct HostDirectory {
     place: HostPaths,
-    /// Held for as long as this process owns the host; see `sweep`.
+    /// Locked as long as this process owns the host; see `sweep`.
     lock: Mutex<Option<File>>,
     /// True if the host ends with us; then the directory is removed.
     goes_with_us: AtomicBool,
@@ -48,7 +48,7 @@ pub struct HostPaths {
     listed: PathBuf,
 }
 
-/// Why a directory that is there is not taken over.
+/// Why an existing directory is not taken over.
 #[derive(Debug)]
 pub(crate) enum Doubt {
     /// A living process owns it.
@@ -122,7 +122,7 @@ impl HostDirectory {
         Ok(Self { place, lock: Mutex::new(Some(lock)), goes_with_us: AtomicBool::new(true) })
     }
 
-    /// Takes over the directory of a kept host whose engine is gone, if it is as that one left it.
+    /// Takes over the directory of a kept host whose engine is gone, if it is unchanged.
     pub(crate) fn adopt(hosts: &Path, nonce: &str) -> Result<Self, Doubt> {
         let place = HostPaths::find(hosts, nonce);
         let odd = |what: &str| Doubt::Odd(format!("{} {what}", place.root.display()));
@@ -224,8 +224,8 @@ pub fn remove_leftovers(hosts: &Path, nonce: &str) {
     }
 }
 
-/// Removes what a copy of a home brought along of the original's hosts: links and directories, and nothing that they
-/// lead to, since that is the original's. What a living process owns here is left.
+/// Removes copied links and directories of the original's hosts from a copy of a home, but not their targets, which
+/// belong to the original. Directories of a living process are kept.
 pub fn remove_copies(hosts: &Path) {
     for entry in fs::read_dir(hosts).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -237,7 +237,7 @@ pub fn remove_copies(hosts: &Path) {
     }
 }
 
-/// Removes a directory and the link to it. What cannot be removed now is removed by the next sweep.
+/// Removes a directory and the link to it. If that fails, the next sweep removes it.
 pub(crate) fn remove(listed: &Path) {
     if let Ok(root) = listed.canonicalize() {
         remove_socket(&root);

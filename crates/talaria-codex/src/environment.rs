@@ -1,7 +1,8 @@
 //! The environment of a host: the caller's, except what would mislead it.
 //!
-//! `HOME` is never faked. Talaria's own variables stay out, because they may hold its secrets and every command that
-//! the model runs could read them. A Codex started from inside a Codex command must not take itself for that command.
+//! `HOME` is never faked. Talaria's own variables are left out, because they may contain its secrets and every
+//! command that the model runs could read them. A Codex started from inside a Codex command must not inherit that
+//! command's variables.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -22,12 +23,12 @@ const STALE: &[&str] = &[
 /// Marks the processes of a host; not a secret.
 pub const NONCE: &str = "TALARIA_HOST";
 
-/// What is decided for one host.
+/// Environment of one host.
 #[derive(Debug)]
 pub(crate) struct Overlay<'a> {
     /// Set only when configured.
     pub(crate) codex_home: Option<&'a Path>,
-    /// Goes in front of PATH.
+    /// Prepended to PATH.
     pub(crate) path_dir: Option<&'a Path>,
     /// Names the host.
     pub(crate) nonce: &'a str,
@@ -57,7 +58,7 @@ pub(crate) fn compose(
             replace(&mut variables, "PATH", &path);
         }
     }
-    // Codex refuses to put its helpers under the temporary directory.
+    // Codex refuses to create its helpers under the temporary directory.
     let user_home = || Some(Path::new(value(&variables, "HOME")?).join(".codex"));
     let home = value(&variables, "CODEX_HOME").map(PathBuf::from).or_else(user_home);
     let tmp = value(&variables, "TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);

@@ -66,7 +66,7 @@ pub struct Host {
     keeping: Option<Keeping>,
 }
 
-/// What a kept host needs to be recorded.
+/// Data for recording a kept host.
 #[derive(Debug)]
 struct Keeping {
     nonce: String,
@@ -239,7 +239,7 @@ impl Host {
         self.connection.process.stderr().refresh();
     }
 
-    /// What Codex warned about at its start, before any conversation.
+    /// Warnings of Codex at its start, before any conversation.
     pub fn warnings(&self) -> Vec<String> {
         self.connection.router.early_warnings()
     }
@@ -351,8 +351,8 @@ impl Host {
     }
 
     /// Detaches from a kept host: the connection is closed, Codex keeps running, and another engine may attach to it.
-    /// Sessions get no event, since nothing happened to Codex: drop them before. A private host is left as it is and
-    /// ends with us.
+    /// Sessions get no event, since nothing happened to Codex: drop them before. A private host is unchanged and ends
+    /// with us.
     pub fn detach(&self) {
         if self.is_kept() {
             self.connection.hang_up();

@@ -40,9 +40,9 @@ pub struct StartedProcess {
 /// All that is known about a host of an engine that is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {
-    /// What was going to be started.
+    /// The intent.
     pub intent: HostIntent,
-    /// What it became; `None` if the engine died in between.
+    /// The started process; `None` if the engine died in between.
     pub birth: Option<StartedProcess>,
 }
 

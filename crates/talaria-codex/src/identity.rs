@@ -5,7 +5,7 @@
 //! the inode, a copy does not. The record is kept twice: in the database, which says whose turns these are, and in a
 //! file (`home.json`), for commands that must do without the database. Every Codex host that the engine starts has the
 //! id as the first half of its name, which is in the environment of everything below it. A home that turns out to be a
-//! copy gets an id of its own, so that what carries the old one is the original's. Reads files and processes;
+//! copy gets a new id, so that processes with the old one belong to the original. Reads files and processes;
 //! `engine/copies` acts.
 
 use std::fs::{self, File};

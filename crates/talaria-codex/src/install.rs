@@ -1,8 +1,9 @@
 //! Installs a Codex version with npm into Talaria's home.
 //!
-//! Owns the steps: lock, download beside, prove, move into place. A version's directory appears only whole and proved,
-//! and dropping the future leaves nothing: npm is killed, the half-made directory removed. npm's
-//! own settings (registry, proxy, certificates) are the user's and are not touched. Called by `setup` and `demo`.
+//! Owns the steps: lock, download to a temporary directory, verify, rename. A version's directory appears only
+//! complete and verified, and dropping the future leaves nothing: npm is killed, the half-made directory removed.
+//! npm's own settings (registry, proxy, certificates) are the user's and are not changed. Called by `setup` and
+//! `demo`.
 
 mod error;
 mod npm;
@@ -22,14 +23,14 @@ use talaria_home::home::{TalariaHome, ensure_dir};
 /// Poll interval for the size on disk and for the lock.
 const POLL: Duration = Duration::from_millis(200);
 
-/// What must be left on the disk after an installation.
+/// Free disk space required after an installation.
 const SPARE: usize = 1024 * 1024;
 
 /// The names of directories that are not installed versions; never the name of a version.
 const INCOMING: &str = ".incoming-";
 const OUTGOING: &str = ".outgoing-";
 
-/// What is happening, each with evidence for it.
+/// Progress of an installation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallProgress {
     /// Another process installs into the same home.
@@ -38,7 +39,7 @@ pub enum InstallProgress {
     Resolving,
     /// The package arrives.
     Downloading {
-        /// What is unpacked so far.
+        /// Bytes unpacked so far.
         bytes_on_disk: u64,
         /// The final size, if the registry reports it.
         expected: Option<u64>,
@@ -59,7 +60,7 @@ pub enum InstallOutcome {
 }
 
 impl InstallOutcome {
-    /// The Codex, however it came.
+    /// The installed Codex.
     pub fn binary(&self) -> &CodexBinary {
         match self {
             Self::AlreadyThere(binary) | Self::Fresh(binary) => binary,
@@ -72,7 +73,7 @@ pub fn installed(home: &TalariaHome, version: &Version) -> Option<PathBuf> {
     native::native_of(&native::launcher_in(&home.codex_dir(version)))
 }
 
-/// Installs `version` unless it is there and works. Dropping the future undoes what it began.
+/// Installs `version` unless a working one exists. Dropping the future undoes the installation.
 pub async fn install(
     home: &TalariaHome,
     version: &Version,
@@ -149,7 +150,7 @@ async fn lock(root: &Path, progress: &mut (dyn FnMut(InstallProgress) + Send)) -
     }
 }
 
-/// Removes what a killed installation left; we hold the lock, so it is unused.
+/// Removes the leftovers of a killed installation; we hold the lock, so they are unused.
 fn clear_leftovers(root: &Path) {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -160,7 +161,7 @@ fn clear_leftovers(root: &Path) {
     }
 }
 
-/// Moves the verified package to its final path; what was there did not work.
+/// Moves the verified package to its final path; an existing one there did not work.
 fn move_into_place(incoming: TempDir, root: &Path, dir: &Path) -> Result<(), InstallError> {
     let disk = |source| InstallError::disk(dir, source);
     if std::fs::symlink_metadata(dir).is_ok() {

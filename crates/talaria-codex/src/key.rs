@@ -1,6 +1,6 @@
 //! What makes one host as good as another: program, version, home, and the environment that matters to Codex.
 //!
-//! The environment is kept as a digest: it may hold secrets, and a key is stored and shown.
+//! The environment is kept as a digest: it may contain secrets, and a key is stored and shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};

@@ -1,8 +1,9 @@
 //! Finds the Codex program that Talaria will start.
 //!
-//! Owns the order: the configured path and nothing else, or `codex` on PATH, or what `talaria setup` installed. Every
-//! answer was proved by running `--version` (`locator` remembers it); nothing is copied or moved, because Codex needs
-//! the rest of its package beside it. Called by `exec`, `demo` and `doctor`; `install` uses the parts.
+//! Owns the order: the configured path and nothing else, or `codex` on PATH, or the one that `talaria setup`
+//! installed. Every result was verified by running `--version` (`locator` caches it); nothing is copied or moved,
+//! because Codex needs the rest of its package next to it. Called by `exec`, `demo` and `doctor`; `install` uses
+//! the parts.
 
 pub mod child_guard;
 mod error;
@@ -29,12 +30,12 @@ pub struct CodexBinary {
     pub path: PathBuf,
     /// The npm launcher through which `path` was found; equal to `path` if it starts no native program.
     pub launcher: Option<PathBuf>,
-    /// A directory that older launchers put in front of PATH (it holds `rg`): the code that starts `path` does the
+    /// A directory that older launchers prepend to PATH (it contains `rg`): the code that starts `path` does the
     /// same.
     pub path_dir: Option<PathBuf>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: CodexOrigin,
-    /// What it says it is.
+    /// Its reported version.
     pub version: Version,
     /// Why the `codex` on PATH was skipped and an installed one is used instead.
     pub passed_over: Option<LocateError>,
@@ -57,8 +58,8 @@ impl CodexSearch {
         Self { explicit, path: std::env::var_os("PATH"), installed: home.codex_root() }
     }
 
-    /// Looks in the PATH of a program that runs elsewhere, and in `home`. Relative directories are left out: what they
-    /// mean is known there alone.
+    /// Looks in the PATH of a program that runs elsewhere, and in `home`. Relative directories are skipped: they
+    /// depend on that program's working directory.
     pub fn from_path(explicit: Option<PathBuf>, path: &OsStr, home: &TalariaHome) -> Self {
         let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute());
         // It is a PATH that was split: nothing in it needs quoting.

@@ -1,11 +1,11 @@
 //! Adds Talaria's entries to Codex's own configuration file and removes them again: the only code in Talaria that edits
 //! a file of Codex, and only when the user asks for it.
 //!
-//! `core::codex_config` decides what the text becomes. Here: which file (`target`), whether the installed Codex accepts
-//! the text (`check`, on a `scratch` home), which plugins there are (`plugins`), what is remembered for the way back
-//! (`record`), and the two acts, `apply` and `undo`. Each act locks the file, plans on what is there then, records
-//! what it is about to do, and replaces the file in one step; killed anywhere it leaves the old file or the new one.
-//! Called by `talaria migrate`.
+//! `talaria_codex_proto::codex_config` decides the new text. Here: which file (`target`), whether the installed Codex
+//! accepts the text (`check`, on a `scratch` home), the installed plugins (`plugins`), the record for an undo
+//! (`record`), and the two operations, `apply` and `undo`. Each operation locks the file, plans on its current content,
+//! records its intent, and replaces the file in one step; killed anywhere it leaves the old file or the new one. Called
+//! by `talaria migrate`.
 
 mod apply;
 mod check;
@@ -84,13 +84,13 @@ pub struct Migration {
 /// A change that was planned and not made.
 #[derive(Debug)]
 pub struct MigrationDraft {
-    /// What is there; `None` if there is no file.
+    /// The current text; `None` if there is no file.
     pub old: Option<String>,
-    /// What would be there.
+    /// The new text.
     pub planned: Planned,
-    /// What an earlier migration wrote and this one removes.
+    /// Entries of an earlier migration that this one removes.
     pub dropped: Vec<EntryPlace>,
-    /// What a Talaria wrote of which this home has no record, and this migration replaces.
+    /// Entries of another Talaria without a record in this home, which this migration replaces.
     pub replaced: Vec<EntryPlace>,
     holding: Option<Change>,
 }
@@ -103,7 +103,7 @@ impl MigrationDraft {
 }
 
 impl Migration {
-    /// Wants `additions` in the file of `target`.
+    /// Plans `additions` to the file of `target`.
     pub fn new(talaria: &TalariaHome, target: MigrationTarget, additions: Additions) -> Self {
         Self { room: talaria.migrations_dir(), target, additions }
     }

@@ -66,7 +66,7 @@ impl Permits {
         }
     }
 
-    /// Removes every permit except those of these inputs: what an engine left whose turns are over.
+    /// Removes every permit except those of these inputs: leftovers of finished turns.
     pub fn keep_only(&self, client_ids: &[&str]) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_kept = entry.file_name().to_str().is_some_and(|name| client_ids.contains(&name));

@@ -4,7 +4,7 @@
 //! until that host ends, because Codex lets only one process write to it. Hosts are kept, so dropping the pool ends
 //! none of them (`close` does), except those of versions that talk over stdio and end with their owner. At the limit an
 //! unused host is ended to make room; else the least used one of the kind takes more than its share; else it is an
-//! error. `upkeep` ends what is idle or too large.
+//! error. `upkeep` ends idle and too large hosts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

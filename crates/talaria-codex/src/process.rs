@@ -1,4 +1,4 @@
-//! One Codex process: started in a session of its own, its stderr kept, its end observed, its descendants reaped.
+//! One Codex process: started in its own session, its stderr kept, its end observed, its descendants reaped.
 
 use std::ffi::OsString;
 use std::io;
@@ -166,7 +166,7 @@ impl CodexProcess {
         let _ = tokio::time::timeout(limit, drained.wait_for(|drained| *drained)).await;
     }
 
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub(crate) fn stderr(&self) -> &HostStderr {
         &self.stderr
     }
@@ -231,7 +231,7 @@ impl CodexProcess {
     }
 
     /// Signals the group, unless the process was reaped already: then the id may have been reused. One that is
-    /// not our child is signalled alone: its id can be reused at any time. What is below it is killed after it.
+    /// not our child is signalled alone: its id can be reused at any time. Its descendants are killed after it.
     fn signal(&self, signal: Signal) {
         match &self.kin {
             Kin::Foreign(foreign) => foreign.signal(signal),
@@ -252,7 +252,7 @@ impl Drop for CodexProcess {
     }
 }
 
-/// What the environment of a host and of everything below it says: `name=value`.
+/// The marker in the environment of a host and its descendants: `name=value`.
 pub(crate) fn variable(nonce: &str) -> String {
     format!("{NONCE}={nonce}")
 }
@@ -268,7 +268,7 @@ fn kill_carriers(variable: &str) -> usize {
     descendants::kill_survivors(&descendants::carrying(variable))
 }
 
-/// Kills until nothing is left: what is killed takes a moment to go.
+/// Kills until no process is left: a killed process takes a moment to end.
 async fn until_gone(kill: impl Fn() -> usize) {
     let gone = async {
         while kill() > 0 {

@@ -1,9 +1,9 @@
 //! The deliveries for one consumer. The reader of the socket never waits for it.
 //!
 //! While the consumer lags, a text delta is appended to the previous one of the same item: that loses nothing, keeps a
-//! flood small, and costs less than a delivery of its own. Of consecutive account limits only the last is kept: a
+//! flood small, and costs less than a separate delivery. Of consecutive account limits only the last is kept: a
 //! session without a turn receives those of all others. Everything else is kept: a turn has few steps, and Codex would
-//! wait for ever for the response to a dropped request.
+//! wait indefinitely for the response to a dropped request.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub enum Delivery<'a> {
     Request {
         /// To be echoed in the answer.
         id: RequestId,
-        /// What it asks.
+        /// The request.
         request: ServerRequest,
     },
     /// A message that this build does not know.

@@ -1,9 +1,10 @@
 //! Resumes a conversation after its host died or was abandoned: another host, and the same thread on it.
 //!
-//! What was in force before is asked for again and checked again, because a resumed thread forgets some of it. Only if
-//! Codex refuses to resume the thread is a new one started with a digest of what was said. An older Codex never opens a
-//! thread of a newer one: it would corrupt the thread's file. Decides nothing about turns: what became of a turn that
-//! was running is for `talaria_codex_proto::settle`. Called by the session, which has ended the old host.
+//! The previous settings are requested and checked again, because a resumed thread loses some of them. Only if Codex
+//! refuses to resume the thread is a new one started with a digest of the transcript. An older Codex never opens a
+//! thread of a newer one: it would corrupt the thread's file. Decides nothing about turns:
+//! `talaria_codex_proto::settle` decides the fate of a running turn. Called by the session, which has ended the old
+//! host.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,18 +28,18 @@ const REQUESTS: u32 = 3;
 /// Maximum size of a digest; the end of a conversation matters most.
 pub const DIGEST_BYTES: usize = 32 * 1024;
 
-/// A conversation that came back.
+/// A resumed conversation.
 #[derive(Debug)]
 pub struct Revived {
     /// The new host.
     pub host: Arc<Host>,
     /// The thread on it.
     pub thread: OpenThread,
-    /// How it came back.
+    /// How it was resumed.
     pub how: Revival,
 }
 
-/// How a conversation came back. Its text is the one line that people see.
+/// How a conversation was resumed. Its text is the one line that people see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revival {
     /// Codex resumed the thread.
@@ -71,12 +72,12 @@ pub enum RevivalError {
     /// No Codex could be started.
     #[error("cannot start Codex again: {0}")]
     Host(#[from] HostError),
-    /// The Codex that is there now is older than the one that kept the conversation.
+    /// The installed Codex is older than the one that wrote the conversation.
     #[error("the conversation was kept by Codex {kept}, and the one that is installed now is {found}")]
     Older {
-        /// The version that kept it.
+        /// The version that wrote it.
         kept: Version,
-        /// The version that is there.
+        /// The installed version.
         found: Version,
     },
     /// Codex started, but not the conversation.
@@ -85,7 +86,7 @@ pub enum RevivalError {
 }
 
 impl RevivalError {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         match self {
             Self::Host(error) => error.next_step(),
@@ -106,9 +107,9 @@ impl RevivalError {
     }
 }
 
-/// Resumes a conversation on another host from `source`. `asked` is what was asked when it was started, `before` what
-/// was in force then, `digest` the text for a new thread if the old one cannot be resumed. Dropped half-way, it leaves
-/// no process of its own.
+/// Resumes a conversation on another host from `source`. `asked` has the options at its start, `before` the settings
+/// in force then, `digest` the text for a new thread if the old one cannot be resumed. If dropped, it leaves no
+/// process.
 pub async fn revive(
     source: &dyn HostSource,
     asked: &ThreadStart,

@@ -59,7 +59,7 @@ impl Router {
         }
     }
 
-    /// Follows a thread, receiving also what came for it before.
+    /// Subscribes to a thread, including its earlier messages.
     pub(crate) fn follow(&self, thread: ThreadId) -> Arc<ThreadQueue> {
         let queue = Arc::new(ThreadQueue::default());
         self.lock().add(thread, Arc::clone(&queue));
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// What a consumer gets, in its order.
+    /// Deliveries of a consumer, in order.
     async fn taken(queue: &ThreadQueue) -> Vec<String> {
         let show = |delivery| match delivery {
             Delivery::Notification(Notification::AgentMessageDelta(it)) => {

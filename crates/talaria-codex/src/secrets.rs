@@ -7,9 +7,9 @@
 //! system removes the cover together with the file that it covered.
 //!
 //! Where the sandbox can write around the home (a home below the working directory or below `/tmp`), an entry that does
-//! not exist must not be named: Codex would put an empty file in its place while a command runs, also in the place of a
-//! journal of the database. There the home is read-only as a whole and its files are found by a pattern at the start of
-//! each command. Called by `threads` and `commands`.
+//! not exist must not be named: Codex would create an empty file there while a command runs, also in place of a journal
+//! of the database. There the home is read-only as a whole and its files are found by a pattern at the start of each
+//! command. Called by `threads` and `commands`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ const LASTING: [&str; 2] = ["key", "talaria.db"];
 const OPEN: [&str; 3] = ["codex", "worktrees", "demo"];
 
 impl Host {
-    /// What a sandbox of this host must not show. Empty if the host belongs to no home.
+    /// Paths hidden from a sandbox of this host. Empty if the host belongs to no home.
     pub(crate) fn hidden_paths(&self, sandbox: &SandboxPolicy, cwd: &str) -> HiddenPaths {
         let Some(home) = &self.spec().home else { return HiddenPaths::default() };
         let mut writable = Vec::new();
@@ -114,9 +114,9 @@ impl Host {
     }
 }
 
-/// What a sandbox can write.
+/// Writable roots of a sandbox.
 enum Writable {
-    /// What is below these directories.
+    /// Everything below these directories.
     Below(Vec<PathBuf>),
     /// Perhaps everything. Nothing may be opened for reading: that is the user's own decision.
     Anywhere,
@@ -127,10 +127,10 @@ fn system(version: &Version) -> Option<&'static str> {
     version.names_sandbox_system().then_some(name)
 }
 
-/// What a sandbox must not show of a home and of what belongs to it elsewhere.
+/// Paths of a home, and of its parts elsewhere, that a sandbox must not show.
 fn find(home: &Path, writable: &Writable) -> HiddenPaths {
     let mut hidden = HiddenPaths::default();
-    // A cover is put where a path leads.
+    // Codex hides the target of a link.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(home);
     let Some(name) = root.to_str() else { return hidden };
@@ -149,8 +149,7 @@ fn find(home: &Path, writable: &Writable) -> HiddenPaths {
             }
         }
     }
-    // A home with a long path has its sockets elsewhere, in directories of their own that are there while they are
-    // used.
+    // A home with a long path has its sockets elsewhere, in separate directories that exist while they are used.
     let sockets = socket_path(home).parent().map(Path::to_owned);
     let hosts = fs::read_dir(root.join("hosts")).into_iter().flatten().flatten();
     let hosts = hosts.filter_map(|entry| fs::read_link(entry.path()).ok());

@@ -1,4 +1,4 @@
-//! Where a conversation gets another host when its own is gone: the pool, or a new process of its own.
+//! Source of another host for a conversation whose host ended: the pool, or a new private process.
 
 use std::fmt;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ pub struct HostSpec {
     pub home: Option<PathBuf>,
     /// How to talk to it.
     pub transport: HostTransport,
-    /// A directory that the npm launcher puts in front of PATH (it holds `rg`), when the launcher is not used.
+    /// A directory that the npm launcher prepends to PATH (it contains `rg`), when the launcher is not used.
     pub path_dir: Option<PathBuf>,
     /// The environment that its own is made from.
     pub base: Surroundings,
@@ -115,7 +115,7 @@ impl HostSpec {
         }
     }
 
-    /// A variable of a host's environment. `TMPDIR` is empty where each host has a directory of its own.
+    /// A variable of a host's environment. `TMPDIR` is empty where each host has its own directory.
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         lookup(&self.compose("", Path::new("")), &self.environment, name).filter(|value| !value.is_empty())
     }

@@ -92,7 +92,7 @@ impl HostStderr {
         Ok(stderr)
     }
 
-    /// Reads what came since, and empties the file if it is large. What is written between the two is lost.
+    /// Reads new output, and truncates the file if it is large. Output between the two is lost.
     pub(crate) fn refresh(&self) {
         drop(self.lock());
     }

@@ -2,9 +2,9 @@
 //!
 //! A Codex on a unix socket outlives its client, so a Talaria that was killed leaves one running. Its directory has a
 //! lock that only a living owner holds, and its name is the nonce that the host and everything below it carry in their
-//! environment. A process is ended by its pid only if its start time is the recorded one. What is not proven to be of
-//! this home is left alone (`ownership`): a copy of a home has the directories of the original. A kept host is never
-//! touched here: `adoption` attaches to it or ends it.
+//! environment. A process is ended by its pid only if its start time is the recorded one. Processes that are not
+//! proven to be of this home are left alone (`ownership`): a copy of a home has the directories of the original. A
+//! kept host is never touched here: `adoption` attaches to it or ends it.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn sweep_one(root: &Path) -> bool {
         return false;
     }
     let Ok(lock) = File::open(root.join("lock")) else {
-        // A link to a directory that went with a restart of the machine; everything else without a lock is not ours.
+        // A link to a directory that a restart of the machine removed; everything else without a lock is not ours.
         if root.is_symlink() && !root.exists() {
             directory::remove(root);
         }
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(sweep(hosts.path()), 0);
         assert!(child.try_wait().unwrap().is_none());
 
-        // The owner dies: its lock is freed, its directory stays.
+        // The owner dies: its lock is released, its directory remains.
         directory.leave();
         drop(directory);
         // A program that another test starts holds a copy of the lock until it executes.

@@ -1,9 +1,9 @@
 //! Commands that outlive their turn: which of them still run, and how they are ended.
 //!
-//! An interrupt alone does not end them. A newer Codex lists what runs in the background, and only what this turn began
-//! is ended. An older one can only end everything of the thread, older commands included; that is reported, and not
-//! done when the turn left nothing. Both report output and end of such a command after its turn. What the older one
-//! does not list is searched in the process table: a command that is not found there is not reported as running.
+//! An interrupt alone does not end them. A newer Codex lists background commands, and only those of this turn are
+//! ended. An older one can only end everything of the thread, older commands included; that is reported, and not done
+//! when the turn left nothing. Both report output and end of such a command after its turn. Commands that the older one
+//! does not list are searched in the process table: a command that is not found there is not reported as running.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use super::host::Host;
 /// Maximum number of pages that are read of a list.
 const PAGES: usize = 32;
 
-/// What was ended.
+/// Ended commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TerminalsEnded {
     /// The turn had left nothing running.

@@ -1,7 +1,7 @@
 //! The thread slots of a host: which threads it has loaded, which slots are reserved, and whether it accepts more.
 //!
-//! The pool counts them to choose a host. An unused reservation expires, so that a caller that was dropped does not hold
-//! a slot for ever.
+//! The pool counts them to choose a host. An unused reservation expires, so that a dropped caller does not occupy a slot
+//! indefinitely.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

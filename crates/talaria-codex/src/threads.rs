@@ -1,8 +1,8 @@
 //! Threads of a host: starting one, resuming one, reading one, sending a new one what an older one knew.
 //!
-//! Every start and resume says everything that was asked, keeps Codex from writing its configuration (`trust`), and is
-//! checked against what Codex says is in force (`talaria_codex_proto::power`). A thread that would have more power than was
-//! asked for is let go before anything runs on it. Called by the session and by `revival`.
+//! Every start and resume sends all requested options, prevents Codex from writing its configuration (`trust`), and is
+//! checked against the settings that Codex reports (`talaria_codex_proto::power`). A thread that would have more power than
+//! requested is released before anything runs on it. Called by the session and by `revival`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -39,19 +39,19 @@ const PLAN_KEY: &str = "tools.update_plan.enabled";
 /// How often a thread is read before a refusal is believed.
 const READS: u32 = 4;
 
-/// A thread that is there, and what is in force on it.
+/// An open thread, with its settings in force.
 #[derive(Debug)]
 pub struct OpenThread {
-    /// What is in force, for the events.
+    /// Settings in force, for the events.
     pub started: Started,
     /// What bounds commands and patches, for decisions about single requests.
     pub bounds: ThreadBounds,
-    /// What is in force, for decisions, and what of it differs from what was asked.
+    /// Settings in force, for decisions, with the differences from the requested ones.
     pub standing: PowerCheck,
     /// Whether Codex also reports what the model said as it is. It does not after a resume: neither version can be
     /// asked to.
     pub raw_events: RawEvents,
-    /// What a person should know about MCP servers that were asked for and were replaced by others in the user's Codex.
+    /// Notes for the user about requested MCP servers that others in the user's Codex replaced.
     pub warnings: Vec<String>,
     pub(crate) queue: Arc<ThreadQueue>,
 }
@@ -65,30 +65,30 @@ pub enum RawEvents {
     NotTold,
 }
 
-/// What is sent for what was asked.
+/// The message for the requested options.
 struct Prepared {
-    /// What was asked, which the answer is compared with.
+    /// The requested options, which the response is compared with.
     asked: ThreadStart,
-    /// What is sent.
+    /// The message.
     sent: ThreadStart,
     /// The permission profile that must be in force.
     profile: Option<String>,
     warnings: Vec<String>,
 }
 
-/// Why a thread is not there.
+/// Why a thread could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ThreadError {
     /// Codex did not start it, or did not say so.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// It would have more power than was asked for; it was let go.
+    /// It would have more power than requested; it was released.
     #[error(transparent)]
     Power(#[from] Refusal),
 }
 
 impl ThreadError {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         match self {
             Self::Power(refusal) => refusal.next_step(),
@@ -105,8 +105,8 @@ fn add_users_instructions(start: &mut ThreadStart, config: &EffectiveConfig) {
     }
 }
 
-/// Switches the tool `update_plan` on, which newer versions of Codex leave out: without it there is no plan to show. What
-/// the user decided about it in any file stays in force.
+/// Switches the tool `update_plan` on, which newer versions of Codex leave out: without it there is no plan to show. The
+/// user's own setting for it stays in force.
 fn offer_plan(start: &mut ThreadStart, layers: &[Value]) {
     let is_decided = |layer: &Value| layer.pointer("/config/tools/update_plan/enabled").is_some();
     if !layers.iter().any(is_decided) {
@@ -115,7 +115,7 @@ fn offer_plan(start: &mut ThreadStart, layers: &[Value]) {
 }
 
 impl Host {
-    /// Starts a thread. It is refused, and let go, if it would have more power than was asked for.
+    /// Starts a thread. It is refused, and released, if it would have more power than requested.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
         let _opening = self.thread_slots().begin_opening();
         let Prepared { asked, mut sent, profile, warnings } = self.prepare(asked).await?;
@@ -135,8 +135,8 @@ impl Host {
         }
     }
 
-    /// Takes a thread up again, asking for everything again. It is refused, and let go, if it would have more power than
-    /// was asked for; it stays where Codex keeps it.
+    /// Resumes a thread with all requested options. It is refused, and released, if it would have more power than
+    /// requested; its file remains.
     pub async fn resume_thread(
         &self,
         thread: &ThreadId,
@@ -154,8 +154,7 @@ impl Host {
         }
     }
 
-    /// Copies a thread into one that only this process has. It is refused, and let go, if it would have more power than was
-    /// asked for.
+    /// Forks a thread into an ephemeral one. It is refused, and released, if it would have more power than requested.
     pub async fn fork_thread(
         &self,
         thread: &ThreadId,
@@ -192,10 +191,9 @@ impl Host {
         self.call(&read).await.map(|reply| reply.thread.status)
     }
 
-    /// Reads a thread with its turns, without taking it up. A loaded one that had no turn yet has none. A refusal is
-    /// tried again a few times: both versions refuse for a moment while the first turn of a thread begins. All of it
-    /// comes in one message (0.166 reports up to 66 KB of each command's output), so this is not for looking in every now
-    /// and then.
+    /// Reads a thread with its turns, without resuming it. A loaded one that had no turn yet has none. A refusal is
+    /// retried a few times: both versions refuse for a moment while the first turn of a thread begins. The whole thread
+    /// is one message (0.166 reports up to 66 KB of each command's output), so this is not for polling.
     pub async fn read_thread(&self, thread: &ThreadId) -> Result<History, CallError> {
         let mut reads = 1;
         loop {
@@ -231,27 +229,27 @@ impl Host {
         self.call(&ThreadInjectItems { thread_id: thread.clone(), items }).await.map(drop)
     }
 
-    /// Unsubscribes from a thread. Codex unloads it after a while; it stays where Codex keeps it.
+    /// Unsubscribes from a thread. Codex unloads it after a while; its file remains.
     pub async fn release_thread(&self, thread: &ThreadId) {
         // A Codex that does not take this keeps a thread loaded on which nothing runs: no harm is done.
         let _ = self.call(&ThreadUnsubscribe { thread_id: thread.clone() }).await;
     }
 
-    /// Puts away a thread on which nothing ever ran.
+    /// Archives a thread on which nothing ever ran.
     async fn discard(&self, thread: ThreadId) {
-        // 0.130 cannot put away what it has not written yet.
+        // 0.130 cannot archive a thread that it has not written yet.
         if self.call(&ThreadArchive { thread_id: thread.clone() }).await.is_err() {
             self.release_thread(&thread).await;
         }
     }
 
-    /// What is sent for what was asked: Codex must not write its configuration because of it, nor mix servers of the
-    /// user's with others of the same names, and its sandbox must not show what is Talaria's own.
+    /// The message for the requested options: Codex must not write its configuration because of it, nor mix the
+    /// user's servers with others of the same names, and its sandbox must not show Talaria's own files.
     async fn prepare(&self, asked: &ThreadStart) -> Result<Prepared, CallError> {
         let read = ConfigRead { cwd: asked.cwd.clone(), include_layers: true };
         let (mut config, layers, is_told) = match self.call(&read).await {
             Ok(reply) => (reply.config, reply.layers.unwrap_or_default(), true),
-            // A Codex that cannot report its configuration: what is known is what we ask for ourselves.
+            // A Codex that cannot report its configuration: only our own options are known.
             Err(CallError::Refused { .. }) => (EffectiveConfig::default(), Vec::new(), false),
             Err(error) => return Err(error),
         };
@@ -265,7 +263,7 @@ impl Host {
         match self.hide(&start, &config) {
             Ok(None) => Ok(Prepared { sent: start.clone(), asked: start, profile: None, warnings }),
             Ok(Some((sandbox, HidingStart { sent, profile }))) => {
-                // What the user's configuration decided is what the profile says, and no more.
+                // The user's configuration decides only as far as the profile says.
                 start.sandbox = start.sandbox.or(sandbox);
                 Ok(Prepared { asked: start, sent, profile: Some(profile), warnings })
             }
@@ -302,7 +300,7 @@ impl Host {
         Ok(HidingStart::new(start, &sandbox, &hidden).map(|hiding| (sandbox.mode(), hiding)))
     }
 
-    /// What a person should know about a thread that was resumed as it was: an older Talaria hid nothing.
+    /// Note for the user about a thread resumed with its old settings: an older Talaria hid nothing.
     pub fn shown_files(&self, standing: &PowerCheck, asked: &ThreadStart) -> Option<String> {
         let InForce { sandbox, approval, profile, .. } = &standing.in_force;
         let policy = Confined::in_force(sandbox, &standing.in_force.cwd).policy;

@@ -21,7 +21,7 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error as WsError, Message, Utf8Bytes};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-/// The longest message that is read. A long conversation that is resumed comes as one message.
+/// Maximum length of a message. A long resumed conversation is one message.
 pub(crate) const MAX_MESSAGE: usize = 32 * 1024 * 1024;
 
 /// How to reach a host.
@@ -33,10 +33,10 @@ pub enum HostTransport {
     Stdio,
 }
 
-/// A message, or the reason why nothing more comes.
+/// A message, or the reason for the end of the stream.
 pub(crate) type Arrival = Result<Raw, String>;
 
-/// A message as it came.
+/// A received message.
 #[derive(Debug)]
 pub(crate) enum Raw {
     Text(Utf8Bytes),

@@ -1,12 +1,12 @@
-//! What goes with `thread/start` so that Codex does not write the user's `config.toml`.
+//! Overrides for `thread/start` that prevent Codex from writing the user's `config.toml`.
 //!
 //! Given a directory and a writable sandbox, Codex adds `[projects."<directory>"] trust_level = "trusted"` to its
 //! configuration unless a trust level is known; 0.130.0 does so also when the sandbox comes from the configuration, and
-//! both do so when `default_permissions` there names a profile that can write. An override for this thread alone keeps
-//! it from doing so. Observed on 0.130.0 and 0.166.0: any trust level also turns the default sandbox from `read-only`
-//! into `workspace-write`, and `untrusted` turns the default approval policy from `on-request` into `untrusted`. So the
-//! override is sent only where Codex would write, and then what it would have used by default is sent with it. A level
-//! that the user recorded stays.
+//! both do so when `default_permissions` there names a profile that can write. An override for this thread alone
+//! prevents that. Observed on 0.130.0 and 0.166.0: any trust level also turns the default sandbox from `read-only` into
+//! `workspace-write`, and `untrusted` turns the default approval policy from `on-request` into `untrusted`. So the
+//! override is sent only where Codex would write, and then together with the values that it would have used by default.
+//! A level that the user recorded is kept.
 
 use std::path::{Path, PathBuf};
 

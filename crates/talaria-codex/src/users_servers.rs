@@ -12,7 +12,7 @@ use talaria_codex_proto::wire::call::{ThreadStart, UsersServers};
 /// The key of the configuration.
 pub const KEY: &str = "mcp_servers";
 
-/// What the entry of the user's says of ours.
+/// How the user's entry relates to ours.
 #[derive(Debug, PartialEq, Eq)]
 enum Likeness {
     /// The same.

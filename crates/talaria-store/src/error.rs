@@ -6,7 +6,7 @@
 use talaria_core::ids::SessionId;
 use talaria_core::next_step::NextStep;
 
-/// Why a write or a read did not happen. After an error nothing of it is kept.
+/// Why a write or a read failed. After an error nothing of it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// Another engine holds the session, or none does. Stop acting on it.
@@ -22,7 +22,7 @@ pub enum StoreError {
     /// There is no such session.
     #[error("there is no session {0}")]
     UnknownSession(SessionId),
-    /// What was to be written contradicts what is kept. A mistake of the caller.
+    /// The write contradicts the stored rows. A mistake of the caller.
     #[error("this contradicts the stored data: {0}")]
     Conflict(String),
     /// The disk is full. Nothing was changed; later writes work when there is room.
@@ -37,13 +37,13 @@ pub enum StoreError {
     /// The system failed to read or write.
     #[error("reading or writing the database failed: {0}")]
     Io(String),
-    /// The file was moved, replaced or deleted while it was open. What is written now would be lost.
+    /// The file was moved, replaced or deleted while it was open. Further writes would be lost.
     #[error("the file of the database was moved or deleted while it was open")]
     Moved,
     /// The database is damaged.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
-    /// A row holds something that this version cannot read.
+    /// A row contains a value that this version cannot read.
     #[error("cannot read the stored data: {0}")]
     Unreadable(String),
     /// The store was closed.
@@ -67,7 +67,7 @@ impl StoreError {
         matches!(self, Self::Full | Self::Busy | Self::Io(_) | Self::ReadOnly(_))
     }
 
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         let text = match self {
             // To delete rows needs room as well.

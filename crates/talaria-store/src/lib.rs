@@ -1,4 +1,4 @@
-//! What Talaria keeps: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory, skills
+//! Talaria's storage: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory, skills
 //! and the outbox.
 //!
 //! Map: callers hold a `Store` (`store`), whose methods are the whole interface; each calls the backend that the store was
@@ -6,12 +6,13 @@
 //! SQL, the writer, transactions and migrations. `error` and `open_error` say why something was not done. Dependencies
 //! point one way: `store` → `sqlite` → `model` → `error`.
 //!
-//! Promises, held by the suite in `contract` (feature `contract`), which every backend must pass:
-//! events are numbered per session without a gap, together with the rows that change with them; a write under a lease
-//! that another engine holds is refused; one answer to a request wins; a call of a tool that changes something begins once; what was acknowledged is on the disk.
+//! Promises, held by the suite in `contract` (feature `contract`), which every backend must pass: events are numbered per
+//! session without a gap, together with the rows that change with them; a write under a lease that another engine holds is
+//! refused; one answer to a request wins; a call of a tool that changes something begins once; an acknowledged write is on
+//! disk.
 //!
 //! Nothing here reads a clock or makes an id: times (milliseconds since 1970) and ids come from the caller. Texts are
-//! kept as they come: redaction and sealing are done before.
+//! stored unchanged: redaction and sealing happen before.
 
 #[cfg(feature = "contract")]
 pub mod contract;

@@ -1,6 +1,6 @@
-//! What a store has, as plain data: rows, new rows, patches, filters, pages. No SQL and no I/O, the same for every backend.
+//! The data model: rows, new rows, patches, filters, pages. No SQL and no I/O, the same for every backend.
 //!
-//! `words` has the states and kinds that are kept as words, `batch` what is written at once. Pure decisions that every
+//! `words` has the states and kinds that are stored as words, `batch` the unit of writing. Pure decisions that every
 //! backend needs are here too: which sessions to prune (`prune`), the words of a search and its snippets (`search`).
 
 #![expect(missing_docs, reason = "the fields of rows, patches and filters are named after what they hold")]

@@ -15,7 +15,7 @@ pub enum StoreOpenError {
     ReadOnly {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         why: String,
     },
     /// The directory or the file could not be made or read.
@@ -23,7 +23,7 @@ pub enum StoreOpenError {
     Unreachable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         cause: io::Error,
     },
     /// There is no room even for an empty database.
@@ -55,7 +55,7 @@ pub enum StoreOpenError {
         path: PathBuf,
         /// The copy.
         copy: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// It is damaged; the file was only read.
@@ -63,7 +63,7 @@ pub enum StoreOpenError {
     FoundDamaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
     /// It is damaged, and a copy could not be made.
@@ -71,12 +71,12 @@ pub enum StoreOpenError {
     DamagedAndNotCopied {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
         /// Why there is no copy.
         cause: io::Error,
     },
-    /// Another program held it for longer than we wait.
+    /// Another program locked it for longer than our timeout.
     #[error("another program keeps {} busy", path.display())]
     Busy {
         /// The file.
@@ -93,7 +93,7 @@ pub enum StoreOpenError {
 }
 
 impl StoreOpenError {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         let text = match self {
             Self::ReadOnly { .. } => {

@@ -2,9 +2,9 @@
 //!
 //! Map: `open` opens or creates the file and refuses files that it must not touch (`files`, `health`); `schema` has the
 //! migrations; `inspect` checks a file for `talaria doctor`. Every write goes to one `writer` task, which commits the
-//! batches of many callers together (`group`, `bulk_insert`; other writes run in a `transaction`); reads have connections of their
-//! own and never wait for it. The other files have one kind of row each: its queries and its statements. `rows` reads
-//! rows into the types of `model`, `error` converts what SQLite says, `reclaim` returns free pages to the file system.
+//! batches of many callers together (`group`, `bulk_insert`; other writes run in a `transaction`); reads have their own
+//! connections and never wait for it. The other files have one kind of row each: its queries and its statements. `rows`
+//! reads rows into the types of `model`, `error` converts SQLite's errors, `reclaim` returns free pages to the file system.
 
 mod audit;
 mod background;
@@ -136,7 +136,7 @@ impl SqliteStore {
         &self.readers
     }
 
-    /// Runs `work` in a transaction of its own.
+    /// Runs `work` in its own transaction.
     async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
         self.writer.write(work).await
     }

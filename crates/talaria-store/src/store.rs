@@ -1,4 +1,5 @@
-//! `Store`: what callers hold. Its methods are the interface of every backend; each calls the same method of the backend.
+//! `Store`, the handle of callers. Its methods are the interface of every backend; each calls the same method of the
+//! backend.
 //!
 //! To add a method: write it here with its promise, in each backend with its SQL, and in `contract` as a test.
 
@@ -72,7 +73,7 @@ impl Store {
         Ok(Self { backend: Backend::Sqlite(Arc::new(sqlite)) })
     }
 
-    /// Looks at the database at `path` for at most about `limit`. What is wrong with it is the error.
+    /// Inspects the database at `path` for at most about `limit`. The error describes the damage.
     pub async fn inspect(path: &Path, limit: Duration) -> Result<Inspection, StoreOpenError> {
         SqliteStore::inspect(path, limit).await
     }
@@ -169,7 +170,7 @@ impl Store {
     }
 
     /// Ends everything here that the original of a copied home continues: hosts count as ended, notifications are
-    /// abandoned, kept answers expire. Turns and their requests are settled by the caller before. Touches rows only.
+    /// abandoned, kept answers expire. Turns and their requests are settled by the caller before. Changes rows only.
     pub async fn leave_to_original(&self, why: &str, at: i64) -> Result<(), StoreError> {
         dispatch!(self.leave_to_original(why, at))
     }
@@ -202,7 +203,8 @@ impl Store {
         dispatch!(self.next_unsettled(session))
     }
 
-    /// Returns every turn that is not settled, with its session: what an engine resumes when it starts.
+    /// Returns every turn that is not settled, with its session: the work that an engine resumes when it
+    /// starts.
     pub async fn unsettled(&self) -> Result<Vec<(SessionRow, TurnRow)>, StoreError> {
         dispatch!(self.unsettled())
     }
@@ -289,7 +291,7 @@ impl Store {
     }
 
     /// Finds up to `limit` messages with all these words, newest first. Text in quotation marks is one word.
-    /// Nothing else that a person types has a meaning of its own, and upper and lower case are the same.
+    /// There is no other query syntax, and case is ignored.
     pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<MessageMatch>, StoreError> {
         self.search_within(typed, &SearchFilter::default(), limit).await
     }
@@ -367,7 +369,7 @@ impl Store {
         dispatch!(self.unannounced_delegations())
     }
 
-    /// Lists every session that has background commands, with what was kept of them.
+    /// Lists every session that has background commands, with the stored list.
     pub async fn background(&self) -> Result<Vec<(SessionId, String)>, StoreError> {
         dispatch!(self.background())
     }
@@ -390,7 +392,8 @@ impl Store {
         dispatch!(self.open_reviews())
     }
 
-    /// Makes due again what engines before this epoch left running; returns how many. An answer that was recorded stays.
+    /// Makes reviews that engines before this epoch left running due again; returns their number. A recorded answer is
+    /// kept.
     pub async fn requeue_reviews(&self, epoch: i64) -> Result<u64, StoreError> {
         dispatch!(self.requeue_reviews(epoch))
     }
@@ -428,8 +431,8 @@ impl Store {
     }
 
     /// Returns up to `limit` entries that are pending, failed and will be retried, or have no target and are not marked
-    /// so; those of one owner, or all. What has been due for the longest time comes first: an entry that failed is sorted
-    /// by its next attempt, so that it does not hide newer ones.
+    /// so; those of one owner, or all. The entry that has been due for the longest time is first: an entry that failed is
+    /// sorted by its next attempt, so that it does not hide newer ones.
     pub async fn outbox_open(&self, owner: Option<&str>, limit: u32) -> Result<Vec<OutboxRow>, StoreError> {
         dispatch!(self.outbox_open(owner, limit))
     }
@@ -482,7 +485,7 @@ impl Store {
         dispatch!(self.mark_no_target(ids, at))
     }
 
-    /// Returns when the next claim can get something if no new entry comes, so that the deliverer can sleep until then.
+    /// Returns when the next entry becomes due if no new one arrives, so that the deliverer can sleep until then.
     pub async fn outbox_due_at(&self) -> Result<Option<i64>, StoreError> {
         dispatch!(self.outbox_due_at())
     }
@@ -501,7 +504,7 @@ impl Store {
         dispatch!(self.complete_host(nonce, process))
     }
 
-    /// Records that a host ended, and why. The first reason stays.
+    /// Records that a host ended, and why. The first reason is kept.
     pub async fn end_host(&self, nonce: &str, why: &str, at: i64) -> Result<(), StoreError> {
         dispatch!(self.end_host(nonce, why, at))
     }
@@ -530,7 +533,7 @@ impl Store {
     }
 }
 
-/// What is remembered across conversations.
+/// Memory across conversations.
 impl Store {
     /// Returns the entries that are not removed, in the order in which they were made.
     pub async fn memory_entries(&self) -> Result<Vec<MemoryEntryRow>, StoreError> {
@@ -633,7 +636,7 @@ impl Store {
         dispatch!(self.decide_skill(decision))
     }
 
-    /// Returns where the skills that Talaria wrote came from.
+    /// Returns the origins of the skills that Talaria wrote.
     pub async fn skill_sources(&self) -> Result<Vec<SkillSourceRow>, StoreError> {
         dispatch!(self.skill_sources())
     }
@@ -671,9 +674,9 @@ impl Store {
         dispatch!(self.preview_prune(policy, now))
     }
 
-    /// Removes the sessions that the policy names and frees their room. A session that began to run meanwhile stays, and so
-    /// does one with an undelivered entry in the outbox. An entry that was sent or abandoned, or that has no target, does
-    /// not protect its session.
+    /// Removes the sessions that the policy names and frees their space. A session that began to run meanwhile is kept, and
+    /// so does one with an undelivered entry in the outbox. An entry that was sent or abandoned, or that has no target,
+    /// does not protect its session.
     pub async fn prune(&self, policy: &PrunePolicy, now: i64) -> Result<PruneResult, StoreError> {
         dispatch!(self.prune(policy, now))
     }
@@ -684,7 +687,7 @@ impl Store {
     }
 }
 
-/// What was imported from other programs.
+/// Imports from other programs.
 impl Store {
     /// Imports sessions of another program, all of them or none. The results are in the same order.
     pub async fn import_sessions(

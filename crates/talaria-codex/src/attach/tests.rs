@@ -1,4 +1,4 @@
-//! What comes on the queue of a thread that was resumed in the middle of a turn; a queue is seen from inside only.
+//! The queue of a thread that was resumed in the middle of a turn; a unit test, because the queue is private.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The background commands of a session: what Codex reports of them after their turn becomes events of our own.
+//! The background commands of a session: reports of Codex after their turn become Talaria's own events.
 //!
 //! While one runs, its host counts as used, so no one ends it for want of work. The turn machine never sees these frames:
 //! they belong to a turn that is over. Called by the running turn for every frame, and by the actor between turns.
@@ -20,7 +20,7 @@ use crate::queue::{Delivery, ThreadQueue};
 
 /// How many bytes of output are kept of one command after its turn.
 const MOST_OUTPUT: usize = 1024 * 1024;
-/// Said once when more comes.
+/// Notice, shown once, that further output is dropped.
 const NO_MORE: &str = "\n[more than 1 MiB was printed after the turn; the rest is not shown]\n";
 
 /// The background commands of one session.
@@ -43,7 +43,7 @@ struct Watched {
 pub struct BackgroundNews {
     /// What happened, secrets masked.
     pub event: Event,
-    /// What the transcript says of the command from now on, by the step that started it.
+    /// The updated transcript entries, by the step that started the command.
     pub message: Option<(ItemId, Message)>,
 }
 
@@ -158,7 +158,7 @@ impl BackgroundWatch {
         news
     }
 
-    /// Passes on what was held back because it could have become a secret.
+    /// Emits text that was held because it could have been the beginning of a secret.
     fn close_stream(&mut self, command: &BackgroundCommand, news: &mut Vec<BackgroundNews>) {
         let end = Event::BackgroundStarted(Box::new(command.clone()));
         self.veil.cover(end, &mut |event| news.extend(output(command, event)));

@@ -1,7 +1,7 @@
-//! What a turn wants done that takes time: calls to Codex, reading the thread, ending a host, starting another.
+//! Slow operations of a turn: calls to Codex, reading the thread, ending a host, starting another.
 //!
-//! Each runs beside the loop of the turn and brings back what came of it. Dropping the set ends them; none of them holds
-//! anything that someone else waits for.
+//! Each runs concurrently with the loop of the turn and returns its result. Dropping the set ends them; none of them
+//! holds a resource that others wait for.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ const READS: u32 = 60;
 /// How long a Codex that lost a turn may take for a sign of life.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
 
-/// What an errand brings back.
+/// Result of an errand.
 pub(super) enum Done {
     /// Something for the machine.
     Input(Input),
@@ -52,15 +52,15 @@ pub(super) enum Done {
     NotTaken { input: Vec<InputPart>, why: String },
     /// The host is fit for a turn.
     Ready,
-    /// Another host is there. If a turn was read on it, what it says.
+    /// Another host is ready, with its report about the turn, if that was read.
     Moved(Box<Revived>, Option<Settlement>),
-    /// No host is to be had.
+    /// No host is available.
     NoHost { why: String, while_settling: bool },
     /// Nothing that anyone waits for.
     Nothing,
 }
 
-/// What was recorded of a turn before it was sent, and what is needed to find it again.
+/// The record of a turn before it was sent, with the data to find it again.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) deed: Deed,
@@ -74,7 +74,7 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// What the thread says about the input, with what its file adds.
+    /// The thread's record of the input, completed from its file.
     pub(super) async fn settle_with_file(&self, history: History, vantage: Vantage) -> Settlement {
         let history = rollout::complete(history, self.turn.as_ref(), self.path.as_deref()).await;
         self.settle(&history, vantage)
@@ -119,7 +119,7 @@ struct OpenCall {
 }
 
 impl Errands {
-    /// The next one that is done; waits for ever if there is none.
+    /// The next finished one; never resolves if there is none.
     pub(super) async fn next(&mut self) -> Done {
         loop {
             let done = tokio::select! {
@@ -127,7 +127,7 @@ impl Errands {
                 Some(done) = self.steering.join_next() => done,
                 else => std::future::pending().await,
             };
-            // One that was ended brings nothing.
+            // A cancelled one has no result.
             if let Ok(done) = done {
                 return done;
             }
@@ -167,7 +167,7 @@ impl Errands {
         });
     }
 
-    /// Looks into the file of the conversation for what a turn runs with, until it is there or time is up.
+    /// Polls the rollout file for the settings of a turn, until they appear or time is up.
     pub(super) fn look_up_settings(&mut self, path: Option<String>, turn: Option<TurnId>) {
         self.running.spawn(async move {
             let found = match path.zip(turn) {
@@ -223,7 +223,8 @@ impl Errands {
         });
     }
 
-    /// Runs a call of a tool and answers with its outcome. One that panics is answered too: Codex would wait for ever.
+    /// Runs a call of a tool and answers with its outcome. One that panics is answered too: Codex would wait
+    /// indefinitely.
     pub(super) fn run_tool(&mut self, host: Arc<Host>, id: RequestId, work: ToolWork) {
         self.calls.retain(|call| !call.work.is_finished());
         let (asking, asked) = (Arc::clone(&host), id.clone());
@@ -238,7 +239,7 @@ impl Errands {
     }
 
     /// Answers the calls that still run when the turn is over. A Codex that ended the turn ignores that; one that was only
-    /// lost sight of would keep its thread waiting for ever.
+    /// disconnected would block its thread indefinitely.
     pub(super) fn end_calls(&mut self) {
         let result = reply::tool_result(&ToolOutcome::unknown("the turn ended before the tool returned"));
         for OpenCall { host, id, work } in self.calls.drain(..).filter(|call| !call.work.is_finished()) {
@@ -291,7 +292,7 @@ impl Errands {
             if host.is_alive() && host.probe(SIGN_OF_LIFE).await == Probe::Answers {
                 return Done::Ready;
             }
-            // Codex lets no one else write to the conversation while a process holds it.
+            // Codex lets only one process at a time write to a conversation.
             let why = "Codex did not answer any more";
             if host.is_retired() {
                 host.close().await;
@@ -347,7 +348,7 @@ impl Errands {
 pub(super) const UNTOLD: &str =
     "Codex did not confirm that the model got the reason for the declined request";
 
-/// Sends the model of a running turn a text; what there is to say about it, if it was not taken.
+/// Sends a text to the model of a running turn; returns a note if it was not accepted.
 pub(super) async fn tell_model(host: &Host, thread: ThreadId, turn: TurnId, text: String) -> Option<String> {
     let input = vec![UserInput::Text { text }];
     let steer = TurnSteer { thread_id: thread, expected_turn_id: turn, input };
@@ -362,7 +363,8 @@ async fn revive(ground: &Ground) -> Result<Revived, String> {
         .map_err(|error| format!("{error}; {}", error.next_step().in_shell()))
 }
 
-/// What the answer to what was sent means. No answer is not a refusal: whether the turn runs is then not known.
+/// Interprets the response to `turn/start`. No response is not a refusal: whether the turn runs is then
+/// unknown.
 fn admission(reply: Result<Input, CallError>) -> Input {
     match reply {
         Ok(taken) => taken,

@@ -1,5 +1,5 @@
-//! What was said and done in a session, as messages: for readers, and for a fresh thread that has to be
-//! sent what the old one knew. Only the newest part is kept here.
+//! The transcript of a session, as messages: for readers, and for a fresh thread that needs the history of the
+//! old one. Only the newest part is kept here.
 
 use std::collections::VecDeque;
 
@@ -13,12 +13,12 @@ const KEPT: usize = 1 << 20;
 const DIGEST: usize = 24_000;
 
 impl CodexConversation {
-    /// What was said and done, the newest part of it: what a person said, what the model said and did.
+    /// The newest part of the transcript: input of the person, messages and steps of the model.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.memory.messages()
     }
 
-    /// Lets go of what was said and done: it is worth nothing between turns, and takes the most of what a session takes.
+    /// Drops the transcript: it is not needed between turns, and is the largest part of a session's memory.
     pub fn rest(&mut self) {
         self.memory = Memory::default();
     }

@@ -45,7 +45,8 @@ pub(super) async fn complete(mut history: History, turn: Option<&TurnId>, path: 
     history
 }
 
-/// What a turn runs with, as soon as the file says it. It is written when the turn begins, so only the end is read.
+/// The settings of a turn, as soon as the file has them. They are written when the turn begins, so only the end is
+/// read.
 pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<ModelSettings> {
     for look in 0..LOOKS {
         if look > 0 {
@@ -62,8 +63,8 @@ pub(super) async fn settings(path: &str, turn: &TurnId) -> Option<ModelSettings>
     None
 }
 
-/// What a turn that has ended did that Codex did not report, as far as the end of the file has it. The turn's end is in
-/// the file when Codex reports it, or a moment later; what is not written by then is not known.
+/// Unreported steps of an ended turn, as far as the end of the file has them. The turn's end is in the file when Codex
+/// reports it, or a moment later; steps that are not written by then are unknown.
 pub(super) async fn untold(path: &str, turn: &TurnId) -> Untold {
     let mut found = None;
     for look in 0..UNTOLD_LOOKS {

@@ -1,5 +1,5 @@
-//! One turn of a session while it runs: what comes is fed to the machine, from Codex, from errands and from people. What the
-//! machine says is done (`acting`) and published (`telling`).
+//! One turn of a session while it runs: frames of Codex, results of errands and commands of people are fed to the machine.
+//! Its outputs are executed (`acting`) and published (`telling`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub(super) struct Running<'a, W> {
     recorded: Recorded,
     /// The model and the effort that are not in force and have to be asked for.
     wanted: ModelSettings,
-    /// What the thread said when a turn in flight was resumed; it answers the first wish to read it.
+    /// The thread's response when a turn in flight was resumed; it serves the first read.
     reading: Option<Reading>,
     /// From where the thread is read on a host that lives.
     vantage: Vantage,
@@ -57,14 +57,15 @@ pub(super) struct Running<'a, W> {
     veil: Veil,
     /// No one ends the host while this lives, except because of this turn.
     guard: TurnGuard,
-    /// What Codex complained of before belongs to other turns.
+    /// Earlier standard error belongs to other turns.
     mark: StderrMark,
     /// Callers that wait until what was reported so far is stored.
     waiting_for_keep: Vec<oneshot::Sender<When>>,
     taken: Taken,
-    /// Further input for this turn that is not kept yet, and the caller that waits for that.
+    /// Further input for this turn that is not stored yet, and the caller that waits for that.
     steering: Vec<(Vec<InputPart>, Option<oneshot::Sender<When>>)>,
-    /// A host is looked for. What the one before has left to say, its end above all, does not concern this turn.
+    /// A new host is being started. Remaining messages of the previous one, such as its end, do not concern this
+    /// turn.
     is_between_hosts: bool,
 }
 
@@ -84,14 +85,14 @@ impl<'a, W: Watcher> Running<'a, W> {
     ) -> Self {
         let order = session.order(&prompt, Vec::new());
         let known = flown.flight.turn.clone();
-        // The connection over which an earlier engine sent it is closed; what a later host has, it has from a file.
+        // The connection over which an earlier engine sent it is closed; a later host has the turn from a file.
         let vantage = if flown.flight.gone.is_some() { Vantage::AfterItsEnd } else { Vantage::Reconnected };
         let turn = Turn::adopt(session.now(), order.clone(), flown.flight);
         let mut running = Self::with(session, prompt, order, turn, watcher);
         running.recorded.turn = known;
         running.reading = flown.reading;
         running.vantage = vantage;
-        // What was reported before is not reported again; what the messages are made of is needed once more.
+        // Events reported before are not repeated; the items for the transcript are needed once more.
         for event in &flown.events {
             running.project(event);
             running.taken.replay(event);
@@ -146,7 +147,7 @@ impl<'a, W: Watcher> Running<'a, W> {
 
     /// Runs the turn to its end.
     pub(super) async fn run(mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Report {
-        // What was wanted before comes first: a turn that was stopped before it was sent is not sent.
+        // Earlier commands take precedence: a turn that was stopped before it was sent is not sent.
         while let Ok(command) = commands.try_recv() {
             self.obey(command);
         }
@@ -225,7 +226,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             }
             self.handle(arrival(delivery));
             if let Some(report) = self.carry_out().await {
-                // What came after the end is for the next turn to look at.
+                // Frames after the end are left to the next turn.
                 self.session.queue.give_back(batch);
                 return Some(report);
             }
@@ -233,7 +234,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         None
     }
 
-    /// Takes what an errand brought.
+    /// Handles the result of an errand.
     fn take(&mut self, done: Done) {
         if matches!(done, Done::Ready | Done::Moved(..) | Done::NoHost { .. }) {
             self.is_between_hosts = false;
@@ -306,7 +307,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         }
     }
 
-    /// Hands further input to Codex once it is kept: the next engine knows of it, and reports what became of it.
+    /// Passes further input to Codex once it is stored: then the next engine can report its fate.
     async fn hand_over(&mut self) -> Result<(), NotKept> {
         if self.steering.is_empty() {
             return Ok(());
@@ -314,7 +315,7 @@ impl<'a, W: Watcher> Running<'a, W> {
         self.keep().await?;
         for (input, kept) in std::mem::take(&mut self.steering) {
             let told = match self.turn.steerable().cloned() {
-                // Beside the turn: an answer that does not come must not hold up what else happens.
+                // Concurrently with the turn: a missing response must not delay other events.
                 Some(turn) => {
                     let thread = self.session.started.thread.clone();
                     self.taken.hand(QueuedInput::of(&input));

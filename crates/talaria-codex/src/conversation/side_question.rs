@@ -26,12 +26,12 @@ use crate::threads::ThreadError;
 /// How long the model may take.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What the model said.
+/// The model's answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideAnswer {
     /// None if it called a tool or said nothing.
     pub text: Option<String>,
-    /// What it cost.
+    /// Tokens used.
     pub usage: Usage,
 }
 

@@ -1,7 +1,7 @@
-//! How a conversation runs the tools that Talaria brought into its thread: it knows none itself, it is given what runs them.
+//! Running Talaria's tools in a conversation: the conversation knows no tool, it is constructed with a runner.
 //!
-//! A call runs beside the turn; if the turn ends first, nothing waits for its outcome any more. A runner whose calls change
-//! something must not depend on being waited for.
+//! A call runs concurrently with the turn; if the turn ends first, nothing awaits its outcome any more. A runner whose
+//! calls change something must not depend on being waited for.
 
 use std::fmt;
 use std::pin::Pin;

@@ -1,10 +1,10 @@
 //! Adopts the hosts of an earlier engine from their records, or ends them with their descendants.
 //!
 //! A host is adopted only if everything proves that it is ours: the boot, a living process with the recorded start
-//! time, our nonce in its environment, a private directory as it was left, at its socket that very process, and that it
-//! belongs to this home (`ownership`). What is ours and cannot be adopted is ended, but nothing is ever ended by its
-//! number alone: only what carries the nonce, and what is below a process that does. What cannot be proven to be ours
-//! is left alone. Called by the pool when an engine starts; one engine per home, so this never runs twice at once.
+//! time, our nonce in its environment, an unchanged private directory, the same process at its socket, and that it
+//! belongs to this home (`ownership`). A host of ours that cannot be adopted is ended, but no process is ever ended
+//! by its pid alone: only one that carries the nonce, and its descendants. A process that is not proven to be ours is
+//! left alone. Called by the pool when an engine starts; one engine per home, so this never runs twice at once.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub enum AttachError {
     /// It cannot be proven to be ours.
     #[error("it cannot be proven to be ours: {why}")]
     Unproven {
-        /// What is not as it should be.
+        /// The mismatch.
         why: String,
     },
     /// It runs, but does not let us in or greet back.
@@ -81,9 +81,9 @@ impl Host {
     }
 }
 
-/// Ends the kept hosts below `hosts` of which there is no record, and removes their directories: what is left when a
-/// store was lost. `known` are the names of those that are recorded. One whose processes live and are not proven to be
-/// of this home is left alone. Returns how many were ended or had ended.
+/// Ends the kept hosts below `hosts` of which there is no record, and removes their directories: the leftovers of a
+/// lost store. `known` are the names of those that are recorded. One whose processes live and are not proven to be of
+/// this home is left alone. Returns how many were ended or had ended.
 pub async fn reap_strays(hosts: &Path, known: &HashSet<String>) -> usize {
     let Ok(entries) = std::fs::read_dir(hosts) else { return 0 };
     let mut ended = 0;
@@ -155,7 +155,7 @@ async fn adopt(
     Ok(Host::new(connection, greeting, spec, directory, Some(keeping)))
 }
 
-/// Takes over a directory. The lock of an owner that just died may be held for a moment by what it was about to start.
+/// Takes over a directory. A process that a dying owner was about to start may hold the lock for a moment.
 async fn take_over(hosts: &Path, nonce: &str) -> Result<HostDirectory, Doubt> {
     let mut tries = 1;
     loop {

@@ -1,5 +1,5 @@
 //! Starts a Codex and initializes it. A kept host is recorded before and after the spawn; until it has responded to
-//! `initialize` it is as private as any, so that a failed or abandoned start leaves no process.
+//! `initialize` it is private, so that a failed or abandoned start leaves no process.
 
 use std::ffi::OsString;
 use std::path::Path;

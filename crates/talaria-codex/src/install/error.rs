@@ -39,13 +39,13 @@ pub enum InstallError {
     NotWritable {
         /// What could not be written.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// There is no package for this machine.
     #[error("there is no codex package for {} on {}", std::env::consts::OS, std::env::consts::ARCH)]
     UnsupportedPlatform,
-    /// npm left out the package that holds the program, which it may do without an error.
+    /// npm omitted the package with the program, which it may do without an error.
     #[error("npm did not install the package that holds the codex program for this machine")]
     Incomplete,
     /// What npm installed does not run.
@@ -54,9 +54,9 @@ pub enum InstallError {
     /// What npm installed is something else.
     #[error("npm installed codex {found} instead of {wanted}")]
     WrongVersion {
-        /// What was asked for.
+        /// The requested version.
         wanted: Version,
-        /// What came.
+        /// The installed version.
         found: Version,
     },
 }
@@ -92,7 +92,7 @@ impl InstallError {
     /// Sorts how npm ended. `stderr` is the end of what it printed, `path` where it was to install.
     pub(super) fn npm(status: String, stderr: &str, path: &Path) -> Self {
         let lines: Vec<&str> = stderr.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-        // The reason follows the code and the advice comes last; without a code the end is all there is to go by.
+        // The reason follows the code and the advice is last; without a code only the end is useful.
         let coded = lines.iter().position(|line| code_in(line).is_some());
         let code = coded.and_then(|at| code_in(lines[at]));
         let from = coded.unwrap_or(lines.len().saturating_sub(SHOWN_LINES));

@@ -115,7 +115,7 @@ fn report(dir: &Path, expected: Option<u64>, progress: &mut (dyn FnMut(InstallPr
 
 /// Adds up the files below a directory. The package has some hundred files: no need for another thread.
 fn bytes_below(dir: &Path) -> u64 {
-    // npm moves things while we look: what is gone counts nothing.
+    // npm moves files meanwhile: a missing one counts as zero.
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => bytes_below(&entry.path()),

@@ -1,4 +1,4 @@
-//! What an installation promises, played with a shell script in the place of npm. The real npm runs in `tests/it`.
+//! Promises of an installation, with a shell script instead of npm. The real npm runs in `tests/it`.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ impl Place {
         Self { dir, home }
     }
 
-    /// Makes an npm that tells the size 20, or what is in `size`, and installs by running `body`.
+    /// Creates an npm that reports the size 20, or the content of `size`, and installs by running `body`.
     fn npm(&self, body: &str) {
         let body = body.replace("SOURCE", &self.at("source")).replace("DIR", "\"$dir\"");
         let (runs, size) = (self.at("runs"), self.at("size"));
@@ -51,7 +51,7 @@ impl Place {
         (result, seen)
     }
 
-    /// What is in the directory of the versions, without the lock.
+    /// Content of the directory of versions, without the lock.
     fn versions(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.home.codex_root()).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -100,7 +100,7 @@ async fn two_at_once_download_once() {
     assert_eq!(first.unwrap().binary(), second.unwrap().binary());
 }
 
-/// Installs with an npm that continues only after the size was told; returns what was told.
+/// Installs with an npm that continues only after the size was reported; returns the reported progress.
 async fn install_gated(place: &Place) -> (Result<InstallOutcome, InstallError>, Option<InstallProgress>) {
     let gate = place.at("gate");
     place.npm(&format!("echo 12345 > DIR/part; until [ -e {gate} ]; do sleep 0.01; done; {LAY_OUT}"));

@@ -19,7 +19,7 @@ pub struct ChildGuard {
 }
 
 impl ChildGuard {
-    /// Starts the command in a process group of its own.
+    /// Starts the command in its own process group.
     pub fn spawn(command: &mut Command) -> io::Result<Self> {
         Ok(Self { child: command.process_group(0).kill_on_drop(true).spawn()? })
     }

@@ -25,7 +25,7 @@ pub enum LocateError {
     /// There is something else in its place.
     #[error("{} is not a file", path.display())]
     NotAFile {
-        /// What was found.
+        /// The path found.
         path: PathBuf,
         /// How it was found.
         origin: CodexOrigin,
@@ -65,7 +65,7 @@ pub enum LocateError {
         path: PathBuf,
         /// How it was found.
         origin: CodexOrigin,
-        /// What it is.
+        /// Its version.
         version: Version,
     },
 }

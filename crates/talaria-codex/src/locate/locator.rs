@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{CodexBinary, CodexSearch, LocateError, candidate, locate};
 
-/// The most places to look that are remembered: clients bring their own PATH.
+/// Maximum number of cached searches: each client has its own PATH.
 const REMEMBERED: usize = 16;
 
 /// Finds Codex, and remembers it.

@@ -1,7 +1,7 @@
 //! The native program that npm's launcher starts.
 //!
-//! npm puts a Node script on PATH that starts the real program out of a second package, one per platform. Starting the
-//! program itself saves a Node process per host and makes signals reach the right one. Owns the layouts of those
+//! npm installs a Node script on PATH that starts the real program from a second package, one per platform. Starting
+//! the program itself saves a Node process per host and makes signals reach the right one. Owns the layouts of those
 //! packages; only reads, never copies: the program finds its helpers relative to itself.
 
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub(crate) fn platform() -> Option<Platform> {
     Some(Platform { name, triple })
 }
 
-/// Where npm puts the launcher below an installation directory.
+/// Path of npm's launcher below an installation directory.
 pub(crate) fn launcher_in(prefix: &Path) -> PathBuf {
     prefix.join("node_modules/@openai/codex/bin/codex.js")
 }
@@ -58,7 +58,7 @@ fn native_in(vendor: &Path) -> Option<PathBuf> {
     [vendor.join("bin/codex"), vendor.join("codex/codex")].into_iter().find(|path| super::is_executable(path))
 }
 
-/// The directory that the launcher of the older layout puts in front of PATH; the newer launcher puts none there.
+/// The directory that the launcher of the older layout prepends to PATH; the newer launcher adds none.
 pub(crate) fn path_dir(native: &Path) -> Option<PathBuf> {
     let real = native.canonicalize().ok()?;
     if !real.ends_with("codex/codex") {

@@ -33,12 +33,12 @@ pub(crate) async fn version_of(
     let failed = |cause: String| LocateError::FailedToRun { path: path.to_owned(), origin, cause };
     let mut command = Command::new(path);
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Even for its version Codex makes a directory in its home. A home below a file cannot be made: then it goes
-    // without.
+    // Even for its version Codex creates a directory in its home. A home below a file cannot be created: then it
+    // runs without.
     command.env("CODEX_HOME", path.join("none"));
     let mut guard = ChildGuard::spawn(&mut command).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied => LocateError::NotExecutable { path: path.to_owned(), origin },
-        // The file was there a moment ago: what is missing is the interpreter of the script, or the loader.
+        // The file existed a moment ago: the interpreter of the script, or the loader, is missing.
         io::ErrorKind::NotFound => failed("the interpreter that it asks for is missing".to_owned()),
         _ => failed(error.to_string()),
     })?;

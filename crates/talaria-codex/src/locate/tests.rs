@@ -1,4 +1,4 @@
-//! What the search promises, played with shell scripts in the place of Codex.
+//! Promises of the search, with shell scripts instead of Codex.
 
 use std::os::unix::fs::symlink;
 use std::time::Duration;
@@ -210,7 +210,7 @@ async fn a_program_that_does_not_answer_is_ended_with_its_children() {
     }
 }
 
-/// Waits for the state: a killed orphan stays a zombie until its new parent takes note.
+/// Waits for the state: a killed orphan stays a zombie until its new parent reaps it.
 pub(crate) fn is_gone(pid: i32) -> bool {
     let pid = pid.to_string();
     (0..500).any(|_| {

@@ -1,4 +1,4 @@
-//! Replaces the file: what was checked and nothing else, on what is there now.
+//! Replaces the file: exactly the checked change, applied to the current text.
 
 use std::path::PathBuf;
 
@@ -17,11 +17,11 @@ const ROUNDS: usize = 5;
 /// A change that was made.
 #[derive(Debug)]
 pub struct AppliedMigration {
-    /// What was done; differs from the preview if another program wrote meanwhile.
+    /// The applied change; differs from the preview if another program wrote meanwhile.
     pub draft: MigrationDraft,
-    /// Where the text that was replaced is kept; `None` if there was no file, or nothing had to be done.
+    /// Backup of the replaced text; `None` if there was no file, or nothing had to be done.
     pub backup: Option<PathBuf>,
-    /// What Codex said about the result although it accepts it.
+    /// Codex's warnings about the accepted result.
     pub note: Option<String>,
     /// True if it was planned again.
     pub is_replanned: bool,
@@ -99,9 +99,9 @@ impl Migration {
         Ok(backup)
     }
 
-    /// The text to go back to, kept. It is the one before the first migration as long as only Talaria writes the file,
-    /// and else what others wrote without what is ours. If nothing is remembered, ours is what the file says and we
-    /// want.
+    /// Stores the text for an undo. It is the one before the first migration as long as only Talaria writes the file,
+    /// and otherwise the current text without our entries. Without a record, our entries are those in the file that we
+    /// also plan.
     fn base(&self, memory: &Memory, draft: &MigrationDraft) -> Result<Option<String>, MigrateError> {
         let Some(old) = draft.old.as_deref() else { return Ok(None) };
         let text = match &draft.holding {

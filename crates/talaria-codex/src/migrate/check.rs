@@ -65,9 +65,9 @@ impl CheckError {
 /// The texts to compare.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
-    /// What is there now; empty if nothing is.
+    /// The current text; empty if there is none.
     pub(super) old: &'a str,
-    /// What would replace it.
+    /// The new text.
     pub(super) new: &'a str,
     /// The servers that must be in it.
     pub(super) servers: &'a [String],
@@ -230,7 +230,7 @@ impl Checker<'_> {
     }
 }
 
-/// What must not happen while the text is checked, whatever it says itself.
+/// Overrides that disable side effects while the text is checked.
 fn overrides(text: &str, scratch: &Path) -> Vec<OsString> {
     let mut all = vec![
         "features.plugins=false".to_owned(),

@@ -15,10 +15,10 @@ use crate::host::{Host, HostSpec};
 /// How long start and answer may take together. A marketplace that is asked over the network may be slow.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What was found.
+/// Result of the query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Plugins {
-    /// What is installed and switched on, as `name@marketplace`, sorted.
+    /// Installed and enabled plugins, as `name@marketplace`, sorted.
     pub names: Vec<String>,
     /// What could not be found out, in words for people.
     pub warnings: Vec<String>,
@@ -50,7 +50,7 @@ pub async fn discover(target: &MigrationTarget, spec: HostSpec) -> Plugins {
     }
 }
 
-/// What is switched off stays off: the user said so.
+/// Disabled plugins stay disabled: the user decided so.
 fn installed(reply: PluginListReply) -> Plugins {
     let of_all = reply.marketplaces.into_iter().flat_map(|marketplace| marketplace.plugins);
     let mut names: Vec<String> =

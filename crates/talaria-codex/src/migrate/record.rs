@@ -1,8 +1,7 @@
-//! What Talaria remembers of a migration: what it added, what the file was before and after, and the bytes to go back
-//! to.
+//! Record of a migration: the additions, digests of the file before and after, and the bytes for an undo.
 //!
 //! One directory for each file of Codex, in Talaria's home, for its owner alone. A change is recorded as pending before
-//! the file is replaced and as settled after it, so that after a crash the file itself shows which of the two holds.
+//! the file is replaced and as settled after it, so that after a crash the file itself shows which of the two applies.
 //! Only called while the file of Codex is locked, except for reading.
 
 use std::fs;
@@ -36,9 +35,9 @@ struct MigrationRecord {
     version: u32,
     /// The file, for people.
     file: String,
-    /// What holds.
+    /// The settled change.
     settled: Option<Change>,
-    /// What was about to be done.
+    /// The pending change.
     pending: Option<Change>,
 }
 
@@ -52,7 +51,7 @@ pub(super) struct Change {
     pub(super) before: Option<String>,
     /// The digest of the text that was written.
     pub(super) after: String,
-    /// What is ours in it.
+    /// Our entries in it.
     pub(super) added: Added,
 }
 
@@ -64,7 +63,7 @@ pub enum MemoryError {
     Directory {
         /// Where.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The record is not one.
@@ -119,7 +118,7 @@ impl Memory {
         self.directory.join("record.json")
     }
 
-    /// Where a text is kept.
+    /// Path of a backup.
     pub(super) fn text_file(&self, digest: &str) -> PathBuf {
         self.directory.join(format!("{digest}.toml"))
     }
@@ -140,7 +139,7 @@ impl Memory {
         }
     }
 
-    /// The change that holds, given the text that is there now.
+    /// The change that applies to the current text.
     pub(super) fn holding(&self, now: Option<&str>) -> Result<Option<Change>, MemoryError> {
         let MigrationRecord { settled, pending, .. } = self.load()?;
         let Some(pending) = pending else { return Ok(settled) };
@@ -172,7 +171,7 @@ impl Memory {
     pub(super) fn keep(&self, text: &str) -> Result<PathBuf, MemoryError> {
         self.ensure()?;
         let path = self.text_file(&digest_of(text));
-        // Its name is its content: what is there is the same, unless a crash cut it short, which renaming prevents.
+        // Its name is a digest of its content, so an existing file is the same; renaming prevents partial files.
         if !path.exists() {
             UserFile::lock(&path)?.replace(text)?;
         }
@@ -205,7 +204,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Forgets the change. The texts that were kept stay for as long as they are the newest.
+    /// Deletes the record. Backups remain as long as they are the newest.
     pub(super) fn forget(&self) -> Result<(), MemoryError> {
         match fs::remove_file(self.record_file()) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {

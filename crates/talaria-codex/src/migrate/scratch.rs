@@ -1,7 +1,8 @@
-//! A scratch `CODEX_HOME`: the text that is to be checked, and the files beside the user's own that it names.
+//! A scratch `CODEX_HOME`: the text to check, and the files in the user's own home that it names.
 //!
-//! It lies in Talaria's home for its owner alone, since the text may hold secrets, and goes when it is dropped. What a
-//! killed process left is removed by the next one: a lock on the directory shows whether it is still in use.
+//! It is in Talaria's home, private to the owner, since the text may contain secrets, and is removed when dropped.
+//! Leftovers of a killed process are removed by the next one: a lock on the directory shows whether it is still in
+//! use.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -20,13 +21,13 @@ const NOT_LINKED: [&str; 2] = ["config.toml", "auth.json"];
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
-    /// Held for as long as the directory is used.
+    /// Locked as long as the directory is used.
     _lock: File,
 }
 
 impl Scratch {
-    /// Makes a home below `room` with `text` as its configuration. Files of `beside` that the text names by a relative
-    /// path are there too, because Codex wants to read them.
+    /// Creates a home below `room` with `text` as its configuration, and with the files of `beside` that the text
+    /// names by a relative path, because Codex reads them.
     pub(super) fn create(room: &Path, text: &str, beside: &Path) -> io::Result<Self> {
         let private = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path);
         private(room)?;
@@ -65,7 +66,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next run.
+        // If that fails, the next run removes it.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

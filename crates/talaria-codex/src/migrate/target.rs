@@ -1,5 +1,5 @@
-//! Which file of Codex is meant, and whether it can be: the directory must be there, since making one would make a
-//! Codex home where the user perhaps only mistyped a name.
+//! The target file of Codex, and its validation: the directory must exist, since creating one would create a Codex
+//! home where the user perhaps only mistyped a name.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,7 +22,7 @@ pub enum TargetError {
     /// There is nothing to derive it from.
     #[error("cannot find Codex's directory: neither CODEX_HOME nor HOME is set")]
     Unset,
-    /// The directory is not there.
+    /// The directory does not exist.
     #[error("{} does not exist", .0.display())]
     Missing(PathBuf),
     /// Something else is in its place.
@@ -33,7 +33,7 @@ pub enum TargetError {
     Unreadable {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -1,6 +1,6 @@
-//! Takes out again what was added: by going back to the kept bytes if the file is as we left it, else entry by entry.
+//! Removes the additions: by restoring the backup if the file is unchanged, else entry by entry.
 //!
-//! Needs no Codex and no valid configuration of Talaria. What the user changed since is the user's, and stays.
+//! Needs no Codex and no valid configuration of Talaria. Later changes of the user are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -23,13 +23,13 @@ pub struct MigrationUndo {
 /// An undo that was planned or carried out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UndoneMigration {
-    /// What is there.
+    /// The current text.
     pub old: String,
-    /// What would be there; `None` if the file is removed, because it did not exist before.
+    /// The new text; `None` if the file is removed, because it did not exist before.
     pub new: Option<String>,
     /// How.
     pub how: UndoMethod,
-    /// What was changed since and is left alone.
+    /// Entries that were changed since, and are kept.
     pub left: Vec<UsersOwn>,
     /// The user's keys that were in a table of ours and are no longer.
     pub freed: Vec<Freed>,
@@ -119,7 +119,7 @@ impl MigrationUndo {
         Memory::about(&self.room, &self.target, now)
     }
 
-    /// What is still to be remembered of a change when only what the user changed is left of it.
+    /// The remaining record of a change of which only entries edited by the user are left.
     fn rest(
         &self,
         memory: &Memory,
@@ -148,7 +148,7 @@ impl MigrationUndo {
         let (Some(old), Some(change)) = (text, holding) else { return Ok(None) };
         let wrong = |problem| not_toml(self.target.file(), problem);
         let removed = remove(&old, &change.added).map_err(wrong)?;
-        // With something of the user's among ours the kept bytes are not the whole story.
+        // With the user's edits among our entries the backup is not sufficient.
         if digest_of(&old) == change.after && removed.left.is_empty() {
             let base = change.base.as_deref().map(|base| memory.backup(base));
             if let Some(new) = base.map_or(Some(None), |kept| kept.map(Some)) {

@@ -1,4 +1,4 @@
-//! What a person sees of the hosts of an engine.
+//! The hosts of an engine as shown to a person.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ pub(crate) fn build() -> PathBuf {
     target.join("release/sqlite-baseline")
 }
 
-/// Runs it and gives events per second.
+/// Runs it and returns events per second.
 pub(crate) fn run(program: &Path, arguments: &[&str]) -> f64 {
     let output = Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

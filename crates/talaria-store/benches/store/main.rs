@@ -2,7 +2,7 @@
 //!
 //! Writing is compared with raw SQLite on the same disk in the same run (`bench/sqlite-baseline`, a program of its own).
 //! Reading is timed in a database of 10,000 sessions and 1,000,000 events, the list of tasks in one of 10,000 tasks.
-//! Of the parts `writing`, `reading`, `snapshot` and `tasks` those are measured that are named behind `--`, or all.
+//! Arguments after `--` select the parts `writing`, `reading`, `snapshot` and `tasks`; the default is all.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 fn main() {
     let place = place();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    // Cargo adds options of its own.
+    // Cargo adds its own options.
     let parts: Vec<String> = std::env::args().skip(1).filter(|part| !part.starts_with('-')).collect();
     let is_wanted = |part: &str| parts.is_empty() || parts.iter().any(|wanted| wanted == part);
     if is_wanted("writing") {

@@ -75,7 +75,7 @@ pub(crate) async fn measure(place: &Path) {
     store.close().await;
 }
 
-/// Searches as `talaria_recall` does: what was said and done, then what tools printed. Prints the ratio of the 99th
+/// Searches as `talaria_recall` does: messages and commands, then tool output. Prints the ratio of the 99th
 /// percentile to the limit.
 async fn recall(store: &Store, figure: &str, typed: &str) {
     let mut times = Vec::new();

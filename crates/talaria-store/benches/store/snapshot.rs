@@ -1,4 +1,5 @@
-//! What a conversation starts with: 500 entries of the memory from rows and 200 skills from files, as one text.
+//! The text that a conversation starts with: 500 entries of the memory from rows and 200 skills from files, as
+//! one text.
 
 use std::fs;
 use std::path::Path;

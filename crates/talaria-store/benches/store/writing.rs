@@ -12,7 +12,7 @@ use crate::{baseline, fresh, row};
 
 /// The size of an event, about what a completed step takes.
 const BYTES: usize = 300;
-/// Each figure is the best of so many runs, taken in turns: whatever disturbs a run makes it slower.
+/// Each figure is the best of this many interleaved runs: any disturbance makes a run slower.
 const RUNS: usize = 5;
 
 pub(crate) fn measure(runtime: &Runtime, place: &Path) {

@@ -64,7 +64,7 @@ pub async fn an_answer_that_is_taken_back_leaves_nothing(store: Store) {
     assert_eq!(again, AnswerResult::Won);
 }
 
-/// What Codex has needs no copy.
+/// A delivered answer needs no copy.
 pub async fn a_sealed_answer_is_erased_when_it_is_delivered(store: Store) {
     let id = scene::session(&store, "one").await;
     let ticket = scene::asked(&store, &id, scene::request("req-1", "ls")).await;
@@ -99,7 +99,7 @@ pub async fn requests_are_listed_by_session_and_state(store: Store) {
     assert_eq!(store.counts().await.unwrap().open_requests, 2);
 }
 
-/// Who asks is the asker's business: it comes back byte for byte, also where it is nothing that a store could read.
+/// The origin is opaque: it is returned byte for byte, also if it is not JSON.
 pub async fn who_asks_comes_back_unchanged(store: Store) {
     let id = scene::session(&store, "one").await;
     let origins = [

@@ -27,7 +27,7 @@ fn owed(id: &str) -> NewOutbox {
     NewOutbox { id, kind, payload, target: Some("local".to_owned()), due_at: 1 }
 }
 
-/// An outcome and what is owed for it are kept together.
+/// An outcome and its notifications are stored together.
 pub async fn an_outcome_comes_with_what_is_owed_for_it(store: Store) {
     let id = scene::session(&store, "one").await;
     store.append(scene::change(&id, 1, Change::NewTurn(scene::turn(1)))).await.unwrap();
@@ -70,7 +70,7 @@ pub async fn rows_change_with_their_events_or_not_at_all(store: Store) {
     assert_eq!(appended.first_seq, 2, "the refused batch took no number");
 }
 
-/// Of many batches that wait together, those that are wrong are refused and the others are kept.
+/// Of many batches committed together, the wrong ones are refused and the others are stored.
 pub async fn a_bad_batch_does_not_spoil_its_neighbours(store: Store) {
     let id = scene::session(&store, "one").await;
     let unknown = talaria_core::ids::SessionId::new("nobody");
@@ -229,7 +229,7 @@ pub async fn a_caller_that_stops_waiting_leaves_no_half_of_a_batch(store: Store)
             () = async { for _ in 0..n { tokio::task::yield_now().await; } } => {}
         }
     }
-    // The queue is in order: what was sent before this is done.
+    // The queue is in order: everything sent before this is done.
     let last = store.append(scene::batch(&id, 99, &["end"])).await.unwrap().last_seq;
     let events = store.events(&id, 0, 1000).await.unwrap();
     assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), (1..=last).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What was done and the row that says who did it are written together; refusals are bounded.
+//! A change and its audit row are written together; refusals are bounded.
 
 use super::scene;
 use crate::{AnswerResult, AuditOutcome, Change, NewAudit, NewSessionRow, Store};
@@ -25,7 +25,7 @@ async fn actions(store: &Store) -> Vec<String> {
     store.audit(None, 100).await.unwrap().into_iter().map(|row| row.entry.action).collect()
 }
 
-/// The answer that wins leaves its row; one that comes too late, or to a closed question, leaves none of an answer.
+/// The winning answer has an audit row; one that arrives too late, or for a closed question, has none.
 pub async fn only_the_answer_that_won_is_in_the_log(store: Store) {
     let id = scene::session(&store, "one").await;
     let ticket = scene::asked(&store, &id, scene::request("req-1", "ls")).await;

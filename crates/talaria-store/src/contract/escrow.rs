@@ -1,4 +1,4 @@
-//! An answer that was given while Codex was gone is delivered, kept, or shown as not delivered.
+//! An answer recorded while Codex was down is delivered, kept, or shown as not delivered.
 
 use talaria_core::ids::{SessionId, TicketId};
 

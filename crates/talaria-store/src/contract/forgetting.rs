@@ -1,4 +1,4 @@
-//! What is old is forgotten when it is asked for; what runs or waits is not.
+//! Old sessions are removed on request; running and waiting ones are not.
 
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
@@ -22,7 +22,7 @@ async fn spoken(store: &Store, id: &str, at: i64) -> SessionId {
     session
 }
 
-/// The preview says exactly what goes, and it goes with everything that belonged to it.
+/// The preview lists exactly the sessions that are removed, with everything that belonged to them.
 pub async fn pruning_does_what_the_preview_said(store: Store) {
     for n in 0..6 {
         spoken(&store, &format!("s{n}"), 100 * n).await;
@@ -72,8 +72,8 @@ pub async fn what_runs_or_waits_is_not_pruned(store: Store) {
     assert_eq!(store.prune(&policy, 5000).await.unwrap().sessions, 3, "and then they go");
 }
 
-/// What is still to be delivered keeps its session; an entry that was sent, abandoned or has no target does not. The
-/// task and what was in the outbox go with the session.
+/// An undelivered entry keeps its session; an entry that was sent, abandoned or has no target does not. The task and
+/// its outbox entries are removed with the session.
 pub async fn a_session_stays_until_everybody_was_told(store: Store) {
     for id in ["sent", "failed", "abandoned", "nobody"] {
         let new = scene::new_task(id, 1);
@@ -142,7 +142,7 @@ pub async fn events_of_an_unsettled_turn_are_not_trimmed(store: Store) {
     assert_eq!(left.iter().map(|event| event.seq).collect::<Vec<_>>(), [3, 4]);
 }
 
-/// More than one step's worth goes in one call.
+/// One call removes more than one step's worth.
 pub async fn many_events_are_trimmed_in_steps(store: Store) {
     let id = scene::session(&store, "one").await;
     let texts = vec!["x"; 5000];

@@ -22,7 +22,7 @@ pub async fn the_home_of_a_database_is_recorded(store: Store) {
     }
 }
 
-/// Hosts, notifications and kept answers of a copy are the original's.
+/// Hosts, notifications and kept answers of a copy belong to the original.
 pub async fn what_is_left_to_the_original_is_not_acted_on(store: Store) {
     let id = scene::session(&store, "one").await;
     for change in [owed("open", Some("local")), owed("nobody", None), owed("sent", Some("local"))] {

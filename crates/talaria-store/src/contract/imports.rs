@@ -1,4 +1,4 @@
-//! Sessions of other programs come once, grow, and can be removed again by the import that brought them.
+//! Sessions of other programs are imported once, grow, and can be removed by undoing their import.
 
 use talaria_core::ids::SessionId;
 
@@ -88,7 +88,7 @@ pub async fn a_conversation_grows_and_knows_where_it_came_from(store: Store) {
     assert_eq!(store.search("words", 10).await.unwrap().len(), 3);
 }
 
-/// Undoing an import removes what it added and nothing else; a part that a later import builds on stays.
+/// Undoing an import removes what it added and nothing else; a part that a later import builds on is kept.
 pub async fn an_import_is_undone_unless_its_sessions_were_used_since(store: Store) {
     let first = vec![part("a", "one", None, "run-1", 10), part("b", "two", None, "run-1", 10)];
     store.import_sessions(first).await.unwrap();

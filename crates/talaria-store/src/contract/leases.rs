@@ -1,4 +1,4 @@
-//! Only who holds a session writes to it.
+//! Only the lease holder writes to a session.
 
 use talaria_core::ids::SessionId;
 

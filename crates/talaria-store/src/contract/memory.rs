@@ -1,4 +1,4 @@
-//! What is remembered: no text is lost, no writer overwrites another, and a proposal is decided once.
+//! Memory: no text is lost, no writer overwrites another, and a proposal is decided once.
 
 use talaria_core::memory::{MemoryChange, MemoryScope};
 
@@ -143,7 +143,7 @@ pub async fn a_file_and_the_changes_it_made_are_written_together(store: Store) {
     assert_eq!(store.memory_mirror("notes").await.unwrap(), None);
 }
 
-/// Snapshots are found by their session and removed with it; the memory stays.
+/// Snapshots are found by their session and removed with it; the memory is kept.
 pub async fn what_a_conversation_was_sent_is_kept_as_long_as_it(store: Store) {
     let session = scene::session(&store, "one").await;
     written(&store, vec![change("a", None, None, Some("x"))]).await;

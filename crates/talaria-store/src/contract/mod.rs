@@ -1,6 +1,6 @@
 //! The promises of a store, each as a function that takes an empty store and fails the test that calls it.
 //!
-//! `contract_tests!` makes a test of each. Another backend is held to the same list with another factory.
+//! `contract_tests!` makes a test of each. Another backend runs the same list with another factory.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken promise fails the test that called")]
 

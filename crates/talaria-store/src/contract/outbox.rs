@@ -50,7 +50,7 @@ pub async fn an_entry_is_claimed_by_one_at_a_time(store: Store) {
     assert_eq!(claim("z", 400, 450).await, [is("b", 3)]);
 }
 
-/// However many claim at once, each entry goes to one of them.
+/// With concurrent claims each entry is claimed once.
 pub async fn two_claimers_never_get_the_same_entry(store: Store) {
     let id = scene::session(&store, "one").await;
     let names: Vec<String> = (0..40).map(|n| format!("{n:02}")).collect();
@@ -78,7 +78,7 @@ pub async fn two_claimers_never_get_the_same_entry(store: Store) {
     assert_eq!(got, names.into_iter().map(|name| (name, 1)).collect());
 }
 
-/// Sent, failed and abandoned are kept with their times and reasons; what is over is never claimed again.
+/// Sent, failed and abandoned are stored with their times and reasons; a finished entry is never claimed again.
 pub async fn every_entry_has_a_fate(store: Store) {
     let id = scene::session(&store, "one").await;
     let target = Some("webhook:https://example.org/");
@@ -138,7 +138,7 @@ pub async fn the_claims_of_those_who_are_gone_can_be_ended(store: Store) {
     assert!(store.finish_outbox("b", "x", 31).await.is_err(), "whoever was taken for gone is told");
 }
 
-/// What has no target is never claimed; it is a candidate until it is marked.
+/// An entry without a target is never claimed; it is a candidate until it is marked.
 pub async fn without_a_target_nothing_is_claimed(store: Store) {
     let id = scene::session(&store, "one").await;
     owe(&store, &id, &[("nobody", None, 1), ("somebody", Some("local"), 2), ("other", None, 3)]).await;
@@ -153,7 +153,7 @@ pub async fn without_a_target_nothing_is_claimed(store: Store) {
     assert_eq!(ids(&store.outbox_open(None, 10).await.unwrap()), ["other"]);
 }
 
-/// A target that fails for ever does not keep newer entries from being delivered, however many it has.
+/// A target that always fails does not prevent the delivery of newer entries, however many it has.
 pub async fn a_failing_target_does_not_starve_newer_entries(store: Store) {
     let id = scene::session(&store, "one").await;
     let names: Vec<String> = (0..20).map(|n| format!("bad-{n:02}")).collect();
@@ -179,7 +179,7 @@ pub async fn a_failing_target_does_not_starve_newer_entries(store: Store) {
     );
 }
 
-/// Entries that wait are made due; what is claimed or over is not touched.
+/// Waiting entries are made due; claimed or finished ones are unchanged.
 pub async fn what_waits_can_be_hurried(store: Store) {
     let id = scene::session(&store, "one").await;
     let local = Some("local");
@@ -212,7 +212,7 @@ pub async fn candidates_are_listed_by_owner(store: Store) {
     assert_eq!(store.outbox_open(None, 10).await.unwrap().len(), 3);
 }
 
-/// Whatever happens to an entry, the list of sessions stays as it is.
+/// Changes of an entry never change the list of sessions.
 pub async fn telling_does_not_change_the_session(store: Store) {
     let id = scene::session_at(&store, "one", 5).await;
     let local = Some("local");

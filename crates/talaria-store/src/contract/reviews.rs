@@ -136,7 +136,7 @@ pub async fn what_a_former_engine_left_running_is_due_again(store: Store) {
     assert_eq!(only(&store, &id).await.attempts, 2);
 }
 
-/// What a review did to the memory is found by its name, so it is not done again.
+/// The memory changes of a review are found by its name, so they are not repeated.
 pub async fn what_a_review_changed_is_found_by_its_name(store: Store) {
     let origin =
         |call: &str| MemoryOrigin { call: Some(call.to_owned()), ..MemoryOrigin::of(MemoryAuthor::Review) };

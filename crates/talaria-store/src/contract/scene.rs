@@ -1,4 +1,4 @@
-//! What the promises begin with: sessions, batches and requests that differ only in what matters.
+//! Fixtures of the promises: sessions, batches and requests that differ only where it matters.
 
 use talaria_core::ids::{SessionId, TicketId};
 
@@ -10,7 +10,7 @@ use crate::{
 /// The epoch of who owns the sessions of `session`.
 pub const EPOCH: i64 = 1;
 
-/// A session that is not kept yet.
+/// A session that is not stored yet.
 pub fn new_session(id: &str, at: i64) -> NewSessionRow {
     NewSessionRow {
         id: SessionId::new(id),
@@ -29,7 +29,7 @@ pub fn new_session(id: &str, at: i64) -> NewSessionRow {
     }
 }
 
-/// A task of `person:me` that is not kept yet.
+/// A task of `person:me` that is not stored yet.
 pub fn new_task(id: &str, at: i64) -> NewSessionRow {
     let task = NewTaskRow { owner: "person:me".to_owned(), ..NewTaskRow::default() };
     NewSessionRow { kind: SessionKind::Task, task: Some(task), ..new_session(id, at) }
@@ -74,7 +74,7 @@ pub fn change(session: &SessionId, at: i64, change: Change) -> Batch {
     Batch { changes: vec![change], ..batch(session, at, &[]) }
 }
 
-/// A turn that is not kept yet.
+/// A turn that is not stored yet.
 pub fn turn(ordinal: i64) -> NewTurnRow {
     NewTurnRow {
         ordinal,
@@ -85,7 +85,7 @@ pub fn turn(ordinal: i64) -> NewTurnRow {
     }
 }
 
-/// A message that is not kept yet.
+/// A message that is not stored yet.
 pub fn message(key: &str, text: &str) -> NewMessage {
     NewMessage {
         key: key.to_owned(),
@@ -97,7 +97,7 @@ pub fn message(key: &str, text: &str) -> NewMessage {
     }
 }
 
-/// A question that is not kept yet, bound to `binding`.
+/// A question that is not stored yet, bound to `binding`.
 pub fn request(id: &str, binding: &str) -> NewRequest {
     NewRequest {
         id: TicketId::new(id),

@@ -16,7 +16,7 @@ async fn found(store: &Store, typed: &str) -> Vec<String> {
     hits.into_iter().map(|hit| hit.snippet.marked("[", "]")).collect()
 }
 
-/// Any part of a word, in any case; all words must occur; the newest comes first.
+/// Any part of a word, in any case; all words must occur; newest first.
 pub async fn words_are_found_newest_first(store: Store) {
     let (one, two) = (scene::session(&store, "one").await, scene::session(&store, "two").await);
     say(&store, &one, &[("a", "cargo test --workspace"), ("b", "It failed in serde")]).await;
@@ -132,7 +132,7 @@ pub async fn odd_syntax_is_only_text(store: Store) {
     assert!(store.search(&"x".repeat(100_000), 10).await.unwrap().is_empty());
 }
 
-/// The index follows what is kept.
+/// The index matches the stored messages.
 pub async fn a_changed_message_is_found_by_its_new_text(store: Store) {
     let id = scene::session(&store, "one").await;
     say(&store, &id, &[("a", "half a sentence")]).await;

@@ -89,7 +89,7 @@ pub async fn a_session_is_found_by_id_alias_and_beginning(store: Store) {
     }
 }
 
-/// What a patch does not name stays.
+/// Fields that a patch does not name are unchanged.
 pub async fn a_patch_changes_only_what_it_names(store: Store) {
     let id = scene::session_at(&store, "one", 5).await;
     let before = store.session(&id).await.unwrap().unwrap();

@@ -37,7 +37,7 @@ async fn pending(store: &Store) -> Vec<String> {
     rows.into_iter().map(|row| row.id).collect()
 }
 
-/// A change that waits is not stored a second time, and only so many wait.
+/// A pending change is not stored a second time, and the number of pending ones is limited.
 pub async fn the_same_change_waits_once_and_their_number_is_bounded(store: Store) {
     assert_eq!(store.propose_skill(proposal("a", "x", 1), 2).await.unwrap(), SkillProposeResult::Added);
     let same = store.propose_skill(proposal("b", "x", 2), 2).await.unwrap();
@@ -51,7 +51,7 @@ pub async fn the_same_change_waits_once_and_their_number_is_bounded(store: Store
     assert_eq!(store.skill_proposal("b").await.unwrap(), None);
 }
 
-/// The first decision stays, and what it made has its origin.
+/// The first decision wins, and the created skill has its origin.
 pub async fn a_proposal_about_a_skill_is_decided_once(store: Store) {
     for (id, edit) in [("a", "x"), ("b", "y")] {
         store.propose_skill(proposal(id, edit, 1), 9).await.unwrap();
@@ -94,7 +94,7 @@ pub async fn a_use_of_a_skill_counts_once_and_stays(store: Store) {
     assert_eq!(store.skill_usage().await.unwrap(), counted);
 }
 
-/// An archived skill is kept with where it was, also once it was restored.
+/// The original location of an archived skill is recorded, also after it was restored.
 pub async fn an_archived_skill_is_known_by_where_it_was(store: Store) {
     let row = |id: &str, at| SkillArchiveRow {
         id: id.to_owned(),

@@ -73,7 +73,7 @@ pub async fn a_task_is_made_with_its_session_or_not_at_all(store: Store) {
     assert_eq!(store.task(&chat).await.unwrap(), None);
 }
 
-/// Worktree and targets change under the lease, each by itself; what is no task has none.
+/// Worktree and targets change under the lease, independently; a session that is not a task has none.
 pub async fn a_task_changes_only_under_its_lease(store: Store) {
     let id = task(&store, "one", "person:me", 5).await;
     let worktree = || Change::TaskWorktree(Some("{}".to_owned()));

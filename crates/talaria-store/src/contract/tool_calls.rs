@@ -1,4 +1,4 @@
-//! A call of a tool begins once, and what became of it is kept until the runtime has it.
+//! A tool call begins once, and its result is stored until the runtime has it.
 
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TurnId};
 use talaria_core::tool::ToolEffect;
@@ -94,7 +94,7 @@ pub async fn a_call_begins_once(store: Store) {
     }
 }
 
-/// What was running when an engine ended is unknown, and only a call that reads may run again.
+/// A call running when its engine ended has an unknown outcome, and only a call that reads may run again.
 pub async fn what_a_former_engine_left_running_is_unknown(store: Store) {
     let id = scene::session(&store, "one").await;
     for (call, effect) in [("reads", ToolEffect::Reads), ("changes", ToolEffect::Changes)] {
@@ -122,7 +122,7 @@ pub async fn what_a_former_engine_left_running_is_unknown(store: Store) {
     assert_eq!((row.state, row.runs, row.epoch), (ToolCallState::Running, 2, Some(EPOCH + 1)));
 }
 
-/// The result is there until the runtime has it.
+/// The result is stored until the runtime has it.
 pub async fn a_sealed_result_is_erased_when_it_is_delivered(store: Store) {
     let id = scene::session(&store, "one").await;
     for state in [ToolCallState::Done, ToolCallState::Failed] {
@@ -141,7 +141,7 @@ pub async fn a_sealed_result_is_erased_when_it_is_delivered(store: Store) {
     }
 }
 
-/// When a turn is over, nothing of its calls is kept but how they ended, also of one that ends later.
+/// When a turn is over, only the outcomes of its calls are kept, also of one that ends later.
 pub async fn the_end_of_a_turn_erases_the_results_of_its_calls(store: Store) {
     let id = scene::session(&store, "one").await;
     for call in ["ended", "late", "offered"] {

@@ -10,7 +10,7 @@ fn stage(ordinal: i64, stage: Stage) -> Change {
     Change::Turn(TurnPatch { ordinal, stage: Some(stage), ..TurnPatch::default() })
 }
 
-/// Each stage is kept with the time of its batch.
+/// Each stage is stored with the time of its batch.
 pub async fn the_ledger_keeps_every_stage_and_its_time(store: Store) {
     let id = scene::session(&store, "one").await;
     store.append(scene::batch(&id, 1, &["a", "b"])).await.unwrap();
@@ -61,7 +61,7 @@ pub async fn sealed_input_is_erased_when_codex_has_it(store: Store) {
     }
 }
 
-/// What is added to an input replaces what is sealed, until Codex has it; then nothing is sealed again.
+/// An addition to the input replaces the sealed input, until Codex has it; then nothing is sealed again.
 pub async fn sealed_input_is_replaced_only_before_codex_has_it(store: Store) {
     let id = scene::session(&store, "one").await;
     store.append(scene::change(&id, 1, Change::NewTurn(scene::turn(1)))).await.unwrap();

@@ -9,7 +9,7 @@ pub const REFUSALS_KEPT: i64 = 10_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewAudit {
     pub at: i64,
-    /// What was wanted, by the name of its route.
+    /// The requested action, by the name of its route.
     pub action: String,
     /// Whether it was done.
     pub outcome: AuditOutcome,

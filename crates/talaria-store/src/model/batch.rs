@@ -1,6 +1,6 @@
-//! What is written at once: events of one session and the rows that change with them.
+//! The unit of writing: events of one session and the rows that change with them.
 //!
-//! All of a batch is kept or nothing. The numbers of the events are given by the store.
+//! A batch is stored completely or not at all. The store assigns the numbers of the events.
 
 use talaria_core::ids::SessionId;
 use talaria_core::learning::progress::ReviewCount;
@@ -36,10 +36,10 @@ pub enum Change {
     Session(SessionPatch),
     /// A new turn. Its ordinal must be new.
     NewTurn(NewTurnRow),
-    /// A turn that is there.
+    /// A change of an existing turn.
     Turn(TurnPatch),
-    /// The unsent turns after this one are withdrawn, as if they had never been requested. To be followed by
-    /// a change of a turn, which brings what is shown of a task up to date.
+    /// The unsent turns after this one are withdrawn, as if they had never been requested. Must be followed by
+    /// a change of a turn, which updates the displayed state of a task.
     TakeBack {
         /// The turn.
         after: i64,
@@ -48,7 +48,7 @@ pub enum Change {
     Message(NewMessage),
     /// A new request. Its id must be new.
     NewRequest(NewRequest),
-    /// A request that is there.
+    /// A change of an existing request.
     Request(RequestPatch),
     /// The worktree of a task, as JSON, or that it has none.
     TaskWorktree(Option<String>),
@@ -58,17 +58,17 @@ pub enum Change {
     Background(Option<String>),
     /// A new outbox entry. Its id must be new.
     Outbox(NewOutbox),
-    /// A call of one of our tools is offered. One that is in the ledger already stays as it is.
+    /// A new call of one of our tools. One that is in the ledger already is unchanged.
     ToolOffered(NewToolCall),
     /// A call that is in the ledger runs or ends. One that cannot is a conflict.
     ToolCall(ToolCallKey, ToolCallStep),
-    /// The runtime has the result of a call: what is kept of the result is erased.
+    /// The runtime has the result of a call: the stored result is erased.
     ToolDelivered(ToolCallKey),
-    /// The turn with this ordinal is over: nothing is kept for its calls any more.
+    /// The turn with this ordinal is over: the stored results of its calls are erased.
     ToolsClosed(i64),
     /// Adds to the counters that make a review due.
     ReviewCount(ReviewCount),
-    /// The turns up to this one are to be reviewed; the counters are reset.
+    /// A review of the turns up to this one is due; the counters are reset.
     ReviewDue {
         /// The turn.
         last_turn: i64,

@@ -27,7 +27,7 @@ pub enum ResultCarrier {
     Call(ItemId),
 }
 
-/// A delegated task that was kept.
+/// A stored delegated task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelegationRow {
     pub child: SessionId,

@@ -1,6 +1,6 @@
 //! Events: what happened in a session, numbered without a gap, never changed.
 
-/// An event to be kept.
+/// A new event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
     /// The turn it belongs to, by ordinal.
@@ -11,14 +11,14 @@ pub struct NewEvent {
     pub json: String,
 }
 
-/// An event that was kept.
+/// A stored event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
     /// Its number in the session, from 1.
     pub seq: i64,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// When it was kept.
+    /// When it was stored.
     pub at: i64,
     /// What kind of event.
     pub kind: String,

@@ -5,7 +5,7 @@ use crate::model::words::HostState;
 /// A Codex process that is about to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewHost {
-    /// What the process carries in its environment, to prove that it is ours.
+    /// The nonce in the environment of the process, which proves that it is ours.
     pub nonce: String,
     /// Where it will listen.
     pub socket: String,
@@ -30,10 +30,10 @@ pub struct HostProcess {
     pub boot: String,
 }
 
-/// A Codex process that was kept.
+/// A stored Codex process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRow {
-    /// What the process carries in its environment.
+    /// The nonce in the environment of the process.
     pub nonce: String,
     pub socket: String,
     /// Its private directory.

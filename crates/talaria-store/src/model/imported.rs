@@ -10,7 +10,7 @@ use crate::model::session::NewSessionRow;
 pub struct ImportedSession {
     /// The session, for when it is not here yet. Its own `first_turn` is `None`.
     pub session: NewSessionRow,
-    /// Where it comes from, which decides whether it is new here.
+    /// Its origin, which decides whether it is new here.
     pub from: ImportedFrom,
     /// The turns to be added, in order.
     pub turns: Vec<ImportedTurn>,
@@ -18,7 +18,7 @@ pub struct ImportedSession {
     pub updated_at: i64,
 }
 
-/// Where an imported session comes from.
+/// Origin of an imported session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportedFrom {
     /// A task, which is imported once and whole. It is here if a task of the same origin has its alias.
@@ -46,21 +46,21 @@ pub struct ConversationPart {
 pub struct ImportedTurn {
     /// Our id for its input.
     pub client_id: String,
-    /// What was asked.
+    /// The prompt.
     pub input_text: String,
-    /// How it ended, as JSON.
+    /// Its outcome, as JSON.
     pub outcome: String,
-    /// How it ended, as a word.
+    /// Its outcome, as a word.
     pub outcome_kind: String,
     /// Why it failed, as a word.
     pub code: Option<String>,
-    /// What it used, as JSON.
+    /// Its token usage, as JSON.
     pub usage: String,
     /// The event that ended it, as JSON; its kind is `outcome`.
     pub event: String,
     pub created_at: i64,
     pub settled_at: i64,
-    /// What was said and done, in order.
+    /// The messages, in order.
     pub messages: Vec<ImportedMessage>,
 }
 
@@ -70,7 +70,7 @@ pub struct ImportedMessage {
     /// Unique among the messages of the same role in its turn.
     pub key: String,
     pub role: String,
-    /// What is searched.
+    /// The indexed text.
     pub text: String,
     /// The message as JSON.
     pub json: String,
@@ -85,13 +85,13 @@ pub enum ImportResult {
     New(SessionId),
     /// It was here, and the turns were added.
     Grown(SessionId),
-    /// The task was imported before and stays as it is.
+    /// The task was imported before and is unchanged.
     Known,
     /// The alias of the task belongs to another session.
     NameTaken(String),
 }
 
-/// What a session was in the program that it was imported from.
+/// Identity of a session in the program that it was imported from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginRow {
     pub program: String,

@@ -1,6 +1,6 @@
-//! What a look at a database from outside found.
+//! Result of inspecting a database.
 
-/// What a look at the database found, if it is not damaged.
+/// Result of inspecting an undamaged database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inspection {
     /// There is no database yet.

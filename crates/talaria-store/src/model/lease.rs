@@ -21,7 +21,7 @@ pub enum Takeover {
         /// Now.
         at: i64,
     },
-    /// From an older epoch whenever it is wanted: the caller knows that no other engine lives, because it holds the
-    /// lock of the home.
+    /// Taken from an older epoch unconditionally: no other engine lives, because the caller holds the lock of the
+    /// home.
     Older,
 }

@@ -1,4 +1,4 @@
-//! What is remembered across conversations: entries, their revisions, proposals, the mirrored files, and snapshots.
+//! Memory across conversations: entries, their revisions, proposals, the mirrored files, and snapshots.
 
 use talaria_core::ids::SessionId;
 use talaria_core::memory::{MemoryChange, MemoryEntry};
@@ -63,7 +63,7 @@ pub struct MemoryMirror {
     pub text: String,
 }
 
-/// What is written at once, all of it or nothing.
+/// A write that is applied completely or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryWrite {
     pub changes: Vec<MemoryChange>,
@@ -96,7 +96,7 @@ pub enum MemoryWriteResult {
     Decided { state: MemoryProposalState },
 }
 
-/// Which revisions are wanted. `None` wants all.
+/// Filter of revisions. `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryRevisionFilter {
     pub entry: Option<String>,
@@ -106,7 +106,7 @@ pub struct MemoryRevisionFilter {
     pub call: Option<String>,
 }
 
-/// What a conversation was sent of the memory.
+/// The memory that was sent to a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemorySnapshotRow {
     pub session: SessionId,

@@ -1,22 +1,22 @@
-//! Messages: what is kept of the steps of a turn, and searched.
+//! Messages: the stored and searchable form of a turn's steps.
 
-/// A message to be kept.
+/// A new message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
     /// Unique in the session: made of turn, item, kind and role, because item ids alone are not unique.
     pub key: String,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// Which event of the batch brought it, counted from 0; `None` is the last one, or the next one if the batch has none.
+    /// Index of its event in the batch, from 0; `None` is the last one, or the next one if the batch has none.
     pub event: Option<usize>,
     pub role: String,
-    /// What is searched: prompts, answers, commands, patches.
+    /// The indexed text: prompts, answers, commands, patches.
     pub text: String,
     /// The message as JSON.
     pub json: String,
 }
 
-/// A message that was kept.
+/// A stored message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageRow {
     /// Its place in the store, for paging.
@@ -25,10 +25,10 @@ pub struct MessageRow {
     pub key: String,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// The number of the event that brought it first.
+    /// The number of its first event.
     pub seq: i64,
     pub role: String,
-    /// What is searched.
+    /// The indexed text.
     pub text: String,
     /// The message as JSON.
     pub json: String,

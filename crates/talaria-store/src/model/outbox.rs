@@ -19,7 +19,7 @@ pub struct NewOutbox {
     pub due_at: i64,
 }
 
-/// An entry that was kept.
+/// A stored entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutboxRow {
     pub id: String,

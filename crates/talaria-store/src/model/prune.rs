@@ -26,17 +26,17 @@ pub struct PrunableSession {
     pub bytes: i64,
 }
 
-/// What would be forgotten.
+/// Sessions that would be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrunePreview {
     /// The sessions, oldest first.
     pub sessions: Vec<PrunableSession>,
     pub events: i64,
-    /// What they take in the file, about.
+    /// Their approximate size in the file.
     pub bytes: i64,
 }
 
-/// What was forgotten.
+/// Removed sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PruneResult {
     pub sessions: i64,
@@ -54,7 +54,7 @@ pub(crate) struct PruneCandidate {
 /// Which sessions go, oldest first. `candidates` are all sessions, newest first.
 pub(crate) fn choose(candidates: Vec<PruneCandidate>, policy: &PrunePolicy, used: i64) -> PrunePreview {
     let total: i64 = candidates.iter().map(|candidate| candidate.doomed.bytes).sum();
-    // What the index and the pages add is shared out by size.
+    // The overhead of index and pages is distributed by size.
     let share = |bytes: i64| {
         let share = i128::from(bytes) * i128::from(used) / i128::from(total.max(1));
         i64::try_from(share).unwrap_or(i64::MAX)

@@ -1,11 +1,11 @@
-//! Requests: the questions that are put to a person, and their answers.
+//! Requests: questions to a person, and their answers.
 
 use talaria_core::ids::{SessionId, TicketId};
 
 use crate::model::audit::NewAudit;
 use crate::model::words::RequestState;
 
-/// A question to be kept; it is open.
+/// A new question; it is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRequest {
     /// Our name for it.
@@ -22,7 +22,8 @@ pub struct NewRequest {
     pub place: Option<String>,
     /// The question as JSON, redacted.
     pub ask: String,
-    /// What an answer is bound to when it outlives the Codex that asked; `None` is never kept for later.
+    /// The binding of an answer that outlives the Codex that asked; with `None` an answer is never kept in
+    /// escrow.
     pub binding: Option<String>,
 }
 
@@ -40,8 +41,8 @@ pub struct RequestOrigin {
 pub struct RequestPatch {
     /// Which request.
     pub id: TicketId,
-    /// How far it is. `void` means that no one answered: if someone did meanwhile, the answer is kept in escrow where
-    /// that is possible, and is `undelivered` otherwise.
+    /// Its state. `void` means unanswered: an answer that arrived meanwhile is kept in escrow where possible, and is
+    /// `undelivered` otherwise.
     pub state: Option<RequestState>,
     /// The decision in a word.
     pub decision: Option<String>,
@@ -67,7 +68,7 @@ impl RequestPatch {
     }
 }
 
-/// A question that was kept.
+/// A stored question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestRow {
     /// Our name for it.
@@ -86,7 +87,7 @@ pub struct RequestRow {
     pub place: Option<String>,
     /// The question as JSON, redacted.
     pub ask: String,
-    /// What an answer is bound to when it outlives the Codex that asked.
+    /// The binding of an answer that outlives the Codex that asked.
     pub binding: Option<String>,
     /// How far it is.
     pub state: RequestState,
@@ -111,7 +112,7 @@ pub struct RequestRow {
 pub struct NewAnswer {
     /// The decision in a word.
     pub decision: String,
-    /// What goes to Codex, sealed; `None` for secrets, which are never kept.
+    /// The answer for Codex, sealed; `None` for secrets, which are never stored.
     pub sealed: Option<Vec<u8>>,
     /// Who answers.
     pub by: String,
@@ -137,14 +138,14 @@ pub enum AnswerResult {
     },
     /// No one asks any more.
     Closed {
-        /// How it ended.
+        /// Its end.
         state: RequestState,
     },
     /// There is no such request.
     Unknown,
 }
 
-/// Which requests are wanted. `None` wants all.
+/// Filter of requests. `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestFilter {
     /// Of this session.
@@ -158,6 +159,6 @@ pub struct RequestFilter {
 pub struct UnusedAnswer {
     /// The request.
     pub id: TicketId,
-    /// How it ended.
+    /// Its end.
     pub state: RequestState,
 }

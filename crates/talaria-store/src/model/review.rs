@@ -10,7 +10,8 @@ pub enum ReviewStep {
     Run,
     /// The model answered; the cost so far is recorded with it. A conflict unless the engine of this batch runs it.
     Answered { answer: String, usage: String },
-    /// It is due again: a turn goes first. This attempt does not count. A conflict unless the engine of this batch runs it.
+    /// It is due again: a turn takes precedence. This attempt does not count. A conflict unless the engine of this batch
+    /// runs it.
     Defer,
     /// It ended. A conflict if it had ended before.
     End { state: ReviewState, report: String, usage: Option<String> },
@@ -31,9 +32,9 @@ pub struct ReviewRow {
     pub epoch: Option<i64>,
     /// The proposals of the model, as JSON, until they are applied.
     pub answer: Option<String>,
-    /// What it cost, as JSON.
+    /// Its token usage, as JSON.
     pub usage: Option<String>,
-    /// What came of it, as JSON.
+    /// Its result, as JSON.
     pub report: Option<String>,
     pub due_at: i64,
     pub started_at: Option<i64>,

@@ -1,4 +1,4 @@
-//! Search: what a person typed as words (`words`), a message in which they occur, and the part of it to show (`snippet`).
+//! Search: the words of a query (`words`), a message in which they occur, and the part of it to show (`snippet`).
 
 mod snippet;
 mod words;
@@ -22,11 +22,11 @@ pub struct SearchFilter {
 /// A kind of message, by what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchedKind {
-    /// What was said and done, without what tools printed and without the calls of Talaria's own tools, which repeat it.
+    /// Messages and calls, without tool output and without calls of Talaria's own tools, which repeat it.
     SaidAndDone,
-    /// What a person or the model said.
+    /// Messages of a person or the model.
     Words,
-    /// What the model said.
+    /// Messages of the model.
     Answers,
     /// Commands that were run.
     Commands,
@@ -40,7 +40,7 @@ pub enum SearchedKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageMatch {
     pub session: SessionId,
-    /// The number of the event that brought it.
+    /// The number of its event.
     pub seq: i64,
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,

@@ -9,11 +9,11 @@ use crate::model::task::NewTaskRow;
 use crate::model::turn::NewTurnRow;
 use crate::model::words::{SessionKind, SessionState};
 
-/// A session to be kept.
+/// A new session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSessionRow {
     pub id: SessionId,
-    /// What it was made for.
+    /// Its purpose.
     pub kind: SessionKind,
     /// The name of a task, `codex-` and twelve hex digits; unique.
     pub alias: Option<String>,
@@ -23,13 +23,13 @@ pub struct NewSessionRow {
     pub runtime: String,
     /// The model that was asked for.
     pub model: Option<String>,
-    /// What was asked of a thread, as JSON.
+    /// Options requested for its thread, as JSON.
     pub asked: Option<String>,
     /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
     /// What makes it a task: there exactly if its kind is `task`.
     pub task: Option<NewTaskRow>,
-    /// Its first turn, if it begins with one: a session that is there will then be run, whatever happens meanwhile.
+    /// Its first turn, if it begins with one: a stored session is then always run.
     pub first_turn: Option<NewTurnRow>,
     /// When it was made.
     pub created_at: i64,
@@ -51,9 +51,9 @@ pub struct SessionPatch {
     pub host: Option<String>,
     /// The version of Codex.
     pub codex_version: Option<String>,
-    /// What was asked of the thread, as JSON.
+    /// Options requested for the thread, as JSON.
     pub asked: Option<String>,
-    /// What is in force on the thread, as JSON.
+    /// Settings in force on the thread, as JSON.
     pub started: Option<String>,
     /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
@@ -69,11 +69,11 @@ pub struct SessionPatch {
     pub tools: Option<String>,
 }
 
-/// A session that was kept.
+/// A stored session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: SessionId,
-    /// What it was made for.
+    /// Its purpose.
     pub kind: SessionKind,
     /// The name of a task.
     pub alias: Option<String>,
@@ -88,9 +88,9 @@ pub struct SessionRow {
     pub host: Option<String>,
     /// The version of Codex.
     pub codex_version: Option<String>,
-    /// What was asked of the thread, as JSON.
+    /// Options requested for the thread, as JSON.
     pub asked: Option<String>,
-    /// What is in force on the thread, as JSON.
+    /// Settings in force on the thread, as JSON.
     pub started: Option<String>,
     /// The resolved settings of its turns, as JSON.
     pub settings: Option<String>,
@@ -100,7 +100,7 @@ pub struct SessionRow {
     pub contract: Option<i64>,
     /// Whether it was said which tools the thread lacks.
     pub contract_said: bool,
-    /// What happened since its last review was put on record.
+    /// Counters since its last review was recorded.
     pub review: ReviewCount,
     /// The tools of its thread with their sizes, as JSON; `None` if that was not recorded.
     pub tools: Option<String>,
@@ -110,13 +110,13 @@ pub struct SessionRow {
     pub created_at: i64,
     /// When something was last written to it.
     pub updated_at: i64,
-    /// The number of the oldest event that is kept.
+    /// The number of the oldest stored event.
     pub first_seq: i64,
     /// The number of the newest event.
     pub last_seq: i64,
 }
 
-/// One of several sessions that may be meant.
+/// One of several sessions that match an abbreviated id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionCandidate {
     /// The id or the alias that matches.
@@ -136,7 +136,7 @@ pub enum SessionLookup {
     Unknown,
 }
 
-/// Which sessions are wanted. `None` wants all.
+/// Filter of sessions. `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionFilter {
     pub kind: Option<SessionKind>,

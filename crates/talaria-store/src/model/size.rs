@@ -17,8 +17,8 @@ pub struct RowCounts {
 pub struct StoreSize {
     /// The file, without what waits in its log.
     pub file_bytes: i64,
-    /// The log beside the file.
+    /// The write-ahead log.
     pub log_bytes: i64,
-    /// What is in use in the file.
+    /// Used space in the file.
     pub used_bytes: i64,
 }

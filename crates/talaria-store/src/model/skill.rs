@@ -1,4 +1,4 @@
-//! Skills: proposed changes, where skills came from, how often they are read, and those that were archived.
+//! Skills: proposed changes, origins, read counts, and archived skills.
 
 use talaria_core::ids::SessionId;
 
@@ -67,7 +67,7 @@ pub enum SkillDecisionResult {
     },
 }
 
-/// Where a skill that Talaria wrote came from.
+/// Origin of a skill that Talaria wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillSourceRow {
     pub folder: String,

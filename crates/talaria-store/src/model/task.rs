@@ -1,5 +1,5 @@
-//! Tasks: what a session of the kind `task` has beyond a session, and the list of tasks. How far a task is follows from
-//! its turns and requests and is kept nowhere.
+//! Tasks: the additional data of a session of the kind `task`, and the list of tasks. The status of a task is derived
+//! from its turns and requests and never stored.
 
 use talaria_core::event::Stage;
 use talaria_core::ids::SessionId;
@@ -10,19 +10,19 @@ use crate::model::session::Cursor;
 /// What makes a new session a task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewTaskRow {
-    /// Who wants it.
+    /// Its owner.
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
     /// Whom to notify, one target each.
     pub notify: Vec<String>,
-    /// Where it came from, if it was not made here.
+    /// Its origin, if it was imported.
     pub origin: Option<String>,
     /// What delegated it, if a conversation did.
     pub delegation: Option<NewDelegation>,
 }
 
-/// What was kept of a task.
+/// A stored task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRow {
     pub session: SessionId,
@@ -32,11 +32,11 @@ pub struct TaskRow {
     pub worktree: Option<String>,
     /// Whom to notify, one target each.
     pub notify: Vec<String>,
-    /// Where it came from, if it was not made here.
+    /// Its origin, if it was imported.
     pub origin: Option<String>,
 }
 
-/// Which tasks are wanted. `None` wants all.
+/// Filter of tasks. `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskFilter {
     /// Wanted by this one.
@@ -75,7 +75,7 @@ pub struct LastTurn {
     pub ordinal: i64,
     /// How far it is.
     pub stage: Stage,
-    /// How it ended, as a word.
+    /// Its outcome, as a word.
     pub outcome_kind: Option<String>,
     /// Why it failed, as a word.
     pub code: Option<String>,

@@ -35,7 +35,7 @@ pub enum ToolCallStep {
     End { state: ToolCallState, result_sealed: Option<Vec<u8>> },
 }
 
-/// A call that was kept.
+/// A stored call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolCallRow {
     pub key: ToolCallKey,

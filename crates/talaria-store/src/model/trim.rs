@@ -1,4 +1,4 @@
-//! Which events of sessions that are kept are removed.
+//! Removal of events of retained sessions.
 
 /// Which events to forget. `None` forgets nothing for that reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub struct TrimPolicy {
     pub keep: Option<i64>,
 }
 
-/// What was forgotten.
+/// Removed rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrimResult {
     pub events: i64,

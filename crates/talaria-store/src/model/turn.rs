@@ -3,7 +3,7 @@
 use talaria_core::event::Stage;
 use talaria_core::ids::{SessionId, TurnId};
 
-/// A turn to be kept, at the stage `prepared`.
+/// A new turn, at the stage `prepared`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewTurnRow {
     /// Its number in the session, from 1.
@@ -31,19 +31,19 @@ pub struct TurnPatch {
     /// The last turn of the thread before this one.
     pub after_turn: Option<TurnId>,
     pub codex_turn: Option<TurnId>,
-    /// How it ended, as JSON.
+    /// Its outcome, as JSON.
     pub outcome: Option<String>,
-    /// How it ended, as a word.
+    /// Its outcome, as a word.
     pub outcome_kind: Option<String>,
     /// Why it failed, as a word.
     pub code: Option<String>,
-    /// What it used, as JSON.
+    /// Its token usage, as JSON.
     pub usage: Option<String>,
     /// The input, sealed, with what was added to it. Ignored once Codex has the input.
     pub input_sealed: Option<Vec<u8>>,
 }
 
-/// A turn that was kept.
+/// A stored turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnRow {
     pub session: SessionId,
@@ -64,13 +64,13 @@ pub struct TurnRow {
     pub limit_ms: Option<i64>,
     /// Talaria began this turn by itself.
     pub ours: bool,
-    /// How it ended, as JSON.
+    /// Its outcome, as JSON.
     pub outcome: Option<String>,
-    /// How it ended, as a word.
+    /// Its outcome, as a word.
     pub outcome_kind: Option<String>,
     /// Why it failed, as a word.
     pub code: Option<String>,
-    /// What it used, as JSON.
+    /// Its token usage, as JSON.
     pub usage: Option<String>,
     /// The number of the next event at the time the turn was stored.
     pub first_seq: i64,

@@ -7,9 +7,9 @@ use talaria_core::tool::ledger::ToolCallState;
 
 use crate::error::StoreError;
 
-/// A value that is kept as a word.
+/// A value that is stored as a word.
 pub(crate) trait Word: Sized {
-    /// What the value is, for messages.
+    /// Name of the type, for messages.
     const NAME: &'static str;
     fn word(self) -> &'static str;
     fn from_word(word: &str) -> Option<Self>;
@@ -27,7 +27,7 @@ macro_rules! words {
         pub enum $name { $($(#[$of])* $variant,)* }
 
         impl $name {
-            /// The word that is kept.
+            /// The stored word.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
             }
@@ -46,7 +46,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What a session was made for.
+    /// Purpose of a session.
     SessionKind ("kind of session") {
         /// A conversation in a terminal.
         Chat = "chat",

@@ -1,5 +1,5 @@
-//! The background commands of each session, as one JSON text: kept in the transaction that starts or ends one, so that an
-//! engine that is killed leaves the list as it was shown.
+//! The background commands of each session, as one JSON text: stored in the transaction that starts or ends one, so that
+//! a killed engine leaves the list as it was shown.
 //!
 //! A session without background commands has no row. The rows are in `meta`, because there are few and they come and go.
 
@@ -10,7 +10,7 @@ use talaria_core::ids::SessionId;
 use crate::error::StoreError;
 use crate::sqlite::SqliteStore;
 
-/// What the keys of these rows begin with; the session follows.
+/// Prefix of the keys of these rows; the session follows.
 const PREFIX: &str = "background/";
 /// The first text after every key of these rows.
 const BEYOND: &str = "background0";
@@ -31,7 +31,7 @@ impl SqliteStore {
     }
 }
 
-/// Replaces what is kept of a session; `None` removes it.
+/// Replaces the row of a session; `None` removes it.
 pub(crate) async fn set(
     conn: &mut SqliteConnection,
     session: &SessionId,

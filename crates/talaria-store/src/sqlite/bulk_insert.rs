@@ -36,7 +36,7 @@ pub(crate) struct Statements {
     made: HashMap<(Start, BulkInsert, usize), Arc<str>>,
 }
 
-/// What comes before the rows.
+/// SQL before the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Start {
     /// The beginning of the transaction.
@@ -45,7 +45,7 @@ pub(crate) enum Start {
     Begun,
 }
 
-/// What comes after the rows.
+/// SQL after the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The end of the transaction.
@@ -125,7 +125,7 @@ impl<'a> Rows<'a> {
         for change in &batch.changes {
             let Change::Message(message) = change else { continue };
             let offset = message.event.and_then(|event| i64::try_from(event).ok());
-            // What comes without an event goes before the next one.
+            // Changes without an event are attributed to the next one.
             let last = appended.last_seq.max(appended.first_seq);
             let seq = offset.map_or(last, |offset| (appended.first_seq + offset).min(last));
             bytes += message.json.len() + message.text.len();

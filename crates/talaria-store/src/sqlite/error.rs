@@ -24,7 +24,7 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// What an extended result code of SQLite means here; `why` is what SQLite says.
+/// Converts an extended result code of SQLite; `why` is SQLite's message.
 fn of_code(code: Option<i32>, why: String) -> StoreError {
     if code == Some(sqlite::SQLITE_READONLY_DBMOVED) {
         return StoreError::Moved;

@@ -1,4 +1,5 @@
-//! Answers that were given while Codex was gone: kept for one turn. `talaria-codex-proto` decides what they may still answer.
+//! Answers recorded while Codex was down: kept for one turn. `talaria-codex-proto` decides which questions they may still
+//! answer.
 //!
 //! Only an answer that was never written to Codex is kept; one that may have been written is `undelivered`. An answer
 //! whose content was secret was not stored, so that there is nothing to keep: its question becomes void.

@@ -46,7 +46,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-/// Looks at what is there.
+/// Inspects the file.
 pub(crate) fn examine(path: &Path) -> io::Result<Content> {
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -65,8 +65,8 @@ pub(crate) fn examine(path: &Path) -> io::Result<Content> {
     })
 }
 
-/// Makes the directory (0700) and an empty file (0600) if they are missing, and takes the file from everybody else.
-/// SQLite creates the files beside it with the same mode.
+/// Makes the directory (0700) and an empty file (0600) if they are missing, and removes the access of other users.
+/// SQLite creates its other files with the same mode.
 pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
@@ -79,7 +79,7 @@ pub(crate) fn prepare(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a damaged database and its log aside. The copy's name says when. A copy of the same bytes is not made twice.
+/// Copies a damaged database and its log to a backup whose name has the time. The same bytes are not copied twice.
 pub(crate) fn copy_aside(path: &Path, now: i64) -> io::Result<PathBuf> {
     let copy = beside(path, &format!(".damaged-{}", stamp(now)));
     if let Some(earlier) = earlier_copy(path)? {

@@ -1,10 +1,10 @@
 //! Group commit: many batches in one transaction, with few statements for many rows.
 //!
 //! Every statement costs a hop to the thread of the connection, so that the events of all batches go in with one
-//! statement, and their sessions are read and updated with one each. What was known of a session after the last commit
-//! is used without reading it again; the update checks it, and if it was wrong, the group is written once more with
-//! what is read. If one batch turns out to be at fault, nothing of the group is kept and each batch is committed by
-//! itself: its neighbours never notice.
+//! statement, and their sessions are read and updated with one each. The cached state of a session after the last
+//! commit is used without reading it again; the update checks it, and if it was wrong, the group is written once more
+//! with fresh reads. If one batch is at fault, the group is rolled back and each batch is committed separately: the
+//! others are not affected.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ type Result<T> = std::result::Result<T, StoreError>;
 /// Maximum number of remembered sessions.
 const REMEMBERED: usize = 4096;
 
-/// What is kept between two commits.
+/// Cache between two commits.
 #[derive(Default)]
 pub(crate) struct Memory {
     statements: Statements,
@@ -40,7 +40,7 @@ impl Memory {
     }
 }
 
-/// What is known of a session.
+/// Cached state of a session.
 #[derive(Clone)]
 struct Known {
     last_seq: i64,
@@ -98,7 +98,7 @@ async fn give_up(conn: &mut SqliteConnection, memory: &mut Memory) {
     memory.forget();
 }
 
-/// What is known of the sessions of all batches, if every batch can be admitted with it.
+/// The cached state of the sessions of all batches, if every batch can be admitted with it.
 fn remembered(memory: &Memory, batches: &[Batch]) -> Option<HashMap<String, Known>> {
     let known = batches.iter().map(|batch| {
         let known = memory.known.get(batch.session.as_str())?;
@@ -140,7 +140,7 @@ fn admit(known: &mut HashMap<String, Known>, batch: &Batch) -> Result<Appended> 
     Ok(Appended { first_seq, last_seq: session.last_seq })
 }
 
-/// What a group changes in a session's own row.
+/// Changes of a group to a session's own row.
 struct Progress {
     before: i64,
     last_seq: i64,
@@ -236,7 +236,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
             delegation::deliver(conn, session, at, turn, carrier).await
         }
         Change::Audit(entry) => audit::insert(conn, entry).await,
-        // All messages of the group went in together.
+        // All messages of the group were inserted together.
         Change::Message(_) => Ok(()),
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn check(conn: &mut SqliteConnection, path: &Path) -> Result<()
     for table in tables {
         let name: String = table.try_get("name")?;
         let quoted = name.replace('"', "\"\"");
-        // The name comes out of the file and is quoted; the table is walked from both ends.
+        // The name is read from the file and is quoted; the table is walked from both ends.
         for order in ["asc", "desc"] {
             let ends = format!("select * from \"{quoted}\" order by 1 {order} limit 1");
             sqlx::query(AssertSqlSafe(ends)).fetch_optional(&mut *conn).await?;

@@ -1,4 +1,5 @@
-//! Hosts: the Codex processes that Talaria started. The intent is kept before the process exists, so that none is lost.
+//! Hosts: the Codex processes that Talaria started. The intent is stored before the process exists, so that none is
+//! lost.
 
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;

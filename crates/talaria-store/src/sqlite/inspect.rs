@@ -1,7 +1,7 @@
 //! Checks a database from outside, for `talaria doctor`: really opened, never changed, with a time limit.
 //!
-//! An engine may be writing the file meanwhile; a reader does not block it. A file without a log beside it has no
-//! writer, and is opened without creating one.
+//! An engine may be writing the file meanwhile; a reader does not block it. A file without a write-ahead log has
+//! no writer, and is opened without creating one.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Messages: what is kept of the steps of a turn, and searched.
+//! Messages: the stored and searchable form of a turn's steps.
 //!
 //! A message is written again under the same key when its step changes; it keeps its position.
 

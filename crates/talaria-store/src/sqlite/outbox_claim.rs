@@ -1,7 +1,7 @@
 //! Delivery of outbox entries: claim, then sent, failed or abandoned. Each entry is claimed by one deliverer at a
 //! time, for some time; if no result is reported, the next claimer gets it, marked as a possible repeat.
 //!
-//! What is due first is claimed first, and what failed is due later: a target that always fails does not block others.
+//! Entries are claimed in due order, and a failed one is due later: a target that always fails does not block others.
 
 use sqlx::Row as _;
 

@@ -1,4 +1,4 @@
-//! Requests: the questions that are put to a person, and their answers. One answer wins.
+//! Requests: questions to a person, and their answers. One answer wins.
 //!
 //! A sealed answer is erased when it cannot be needed any more: delivered, or never to be delivered.
 
@@ -142,7 +142,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Changes a request that is there.
+/// Changes an existing request.
 pub(crate) async fn update(
     conn: &mut SqliteConnection,
     session: &SessionId,

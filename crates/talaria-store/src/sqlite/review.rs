@@ -1,4 +1,5 @@
-//! Reviews of finished turns. The counters of a session fall in the statement that records a job, and an ended job stays as it is.
+//! Reviews of finished turns. The counters of a session are reset in the statement that records a job, and an ended job
+//! never changes.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -93,7 +94,7 @@ pub(crate) async fn count(
     Ok(())
 }
 
-/// Records that the turns up to this one are to be reviewed, and resets the counters. A review that is open covers them too.
+/// Records that a review of the turns up to this one is due, and resets the counters. A review that is open covers them too.
 pub(crate) async fn put(
     conn: &mut SqliteConnection,
     session: &SessionId,

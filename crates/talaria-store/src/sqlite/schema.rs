@@ -28,7 +28,7 @@ pub(crate) fn version(steps: &[&str]) -> i64 {
     i64::try_from(steps.len()).unwrap_or(i64::MAX)
 }
 
-/// What a file says about its shape.
+/// Schema version of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// It has no tables at all.

@@ -39,7 +39,7 @@ impl SqliteStore {
             }
         }
         let expression = indexed.join(" AND ");
-        // If the index decides alone, one page is all there is to read.
+        // If the index alone decides, one page is enough.
         let page = if unindexed.is_empty() { i64::try_from(limit).unwrap_or(PAGE) } else { PAGE };
         let mut before = i64::MAX;
         loop {
@@ -122,7 +122,7 @@ const PLACE: &str = "($4 is null or session.id = $4)
                     where task.session = session.id
                           and json_extract(task.worktree, '$.made.repository') = $5))";
 
-/// What a message says, and the tool that it calls; null if it does not.
+/// The text of a message, and the tool that it calls; null if none.
 const CONTENT: &str = "iif(json_valid(message.json), json_extract(message.json, '$.content'), null)";
 const CALLED: &str =
     "iif(json_valid(message.json), json_extract(message.json, '$.tool_calls[0].function.name'), null)";

@@ -91,7 +91,7 @@ impl SqliteStore {
             return Ok(SessionLookup::Unknown);
         }
         // `~` sorts after everything that an id is made of, so beginnings are ranges of an index. Ends are searched in
-        // the small indexes, which hold nothing but ids and times. Whole ids come first.
+        // the small indexes, which contain nothing but ids and times. Exact matches are first.
         let found = sqlx::query(
             "select *, id = $1 or coalesce(alias = $1, 0) as whole,
                     coalesce(alias >= $1 and alias < $1 || '~' or substr(alias, -length($1)) = $1, 0) as by_alias

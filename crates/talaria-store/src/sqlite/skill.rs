@@ -1,4 +1,4 @@
-//! Where skills came from, how often they are read, and those that were moved out of the way.
+//! Skills: origins, read counts, and archived skills.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};

@@ -1,4 +1,4 @@
-//! Tasks: what a session of the kind `task` has beyond a session. The status of a task is derived from its turns and
+//! Tasks: the additional data of a session of the kind `task`. The status of a task is derived from its turns and
 //! requests and never stored. The list of tasks is in `task_list`.
 
 use sqlx::Row as _;

@@ -1,7 +1,7 @@
 //! The list of tasks, newest first, page by page: all that a list shows, out of one query.
 //!
-//! What a line shows is kept ready in `task_line`. Triggers (`schema/0002.sql`) write it in the transaction of what
-//! changed, so that no writer can forget it; nothing else may write there. `benches/store` measures the list.
+//! `task_line` has the precomputed rows of the list. Triggers (`schema/0002.sql`) update it in the transaction of
+//! each change, so that no writer can forget it; nothing else may write there. `benches/store` measures the list.
 
 use serde::Deserialize;
 use sqlx::Row as _;
@@ -17,7 +17,7 @@ use crate::sqlite::SqliteStore;
 /// How many lines are read at a time: texts of this size stay in the processor's cache.
 const STEP: i64 = 500;
 
-/// A line as it is kept; the view `task_shown` makes it.
+/// A stored row of the list, from the view `task_shown`.
 #[derive(Deserialize)]
 struct Written {
     updated_at: i64,

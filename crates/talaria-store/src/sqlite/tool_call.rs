@@ -1,8 +1,8 @@
 //! The call ledger: one row for each call of our tools. A call begins to run once; one that only reads may run again after its
 //! engine died.
 //!
-//! A sealed result is erased when the runtime has it, or when the turn is over. A transition that is not allowed is a conflict:
-//! the caller reads the row again and decides anew.
+//! A sealed result is erased when the runtime has it, or when the turn is over. A transition that is not allowed is a
+//! conflict: the caller reads the row again and decides again.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
@@ -82,7 +82,7 @@ impl SqliteStore {
     }
 }
 
-/// Inserts an offered call. One that is there already stays as it is.
+/// Inserts a new call. An existing one is unchanged.
 pub(crate) async fn offer(
     conn: &mut SqliteConnection,
     session: &SessionId,
@@ -120,7 +120,7 @@ pub(crate) async fn step(
         ToolCallStep::End { .. } => "end",
     };
     let query = match step {
-        // `epoch < $5`: what this engine runs is not begun beside it.
+        // `epoch < $5`: a call that this engine runs is not started a second time.
         ToolCallStep::Run { effect } => sqlx::query(
             "update tool_call set state = 'running', changes = $6, epoch = $5, runs = runs + 1, started_at = $7,
                  ended_at = null, delivered_at = null, result_sealed = null
@@ -156,7 +156,7 @@ pub(crate) async fn step(
     Ok(())
 }
 
-/// Erases the kept result of a call that has ended: the runtime has it.
+/// Erases the stored result of a call that has ended: the runtime has it.
 pub(crate) async fn deliver(
     conn: &mut SqliteConnection,
     session: &SessionId,
@@ -178,7 +178,7 @@ pub(crate) async fn deliver(
     Ok(())
 }
 
-/// Erases what is kept of the calls of a turn that is over.
+/// Erases the stored results of the calls of a finished turn.
 pub(crate) async fn close_turn(
     conn: &mut SqliteConnection,
     session: &SessionId,

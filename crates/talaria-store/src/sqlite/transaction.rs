@@ -1,13 +1,13 @@
 //! One transaction on the writer's connection: all of it or nothing.
 //!
-//! `begin immediate`, because a transaction that begins by reading can be refused later when it wants to write.
+//! `begin immediate`, because a transaction that begins by reading can be refused at its first write.
 
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::error::StoreError;
 
-/// What a write does inside its transaction.
+/// The work of a write inside its transaction.
 pub(crate) trait Work<T>:
     for<'c> FnOnce(&'c mut SqliteConnection) -> BoxFuture<'c, Result<T, StoreError>> + Send + 'static
 {

@@ -1,5 +1,5 @@
-//! Removes the oldest events of sessions that are kept. Messages stay: they are what was said and done. Ended hosts,
-//! delivered outbox entries and the calls of tools of turns that are over are removed by age.
+//! Removes the oldest events of retained sessions. Messages are kept. Ended hosts, delivered outbox entries and the
+//! calls of tools of turns that are over are removed by age.
 //!
 //! Cheap enough to be done regularly: a session with nothing to remove costs one read of its row. Events of a turn that
 //! is not settled stay, because an engine may need them.
@@ -67,7 +67,7 @@ async fn trim_some(
     id: &SessionId,
     policy: TrimPolicy,
 ) -> Result<i64, StoreError> {
-    // The last event that goes: by number, by age (up to the first that is young enough), and within one step.
+    // The last event to remove: by number, by age (up to the first that is young enough), and within one step.
     let found = sqlx::query(
         "select first_seq,
                 min(first_seq + $4 - 1,

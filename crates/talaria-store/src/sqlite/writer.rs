@@ -52,7 +52,7 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Does some work in a transaction of its own.
+    /// Does some work in its own transaction.
     pub(crate) async fn write<T: Send + 'static>(&self, work: impl Work<T>) -> Result<T, StoreError> {
         self.run(move |conn| Box::pin(transaction::run(conn, work))).await
     }
@@ -121,7 +121,7 @@ async fn commit(conn: &mut SqliteConnection, memory: &mut Memory, group: Vec<(Ba
     let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().unzip();
     let results = group::commit(conn, memory, batches).await;
     for (reply, result) in replies.into_iter().zip(results) {
-        // Who asked may be gone; what was written stays written.
+        // The caller may be gone; the write remains.
         let _ = reply.send(result);
     }
 }

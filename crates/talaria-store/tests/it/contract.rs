@@ -1,4 +1,4 @@
-//! SQLite is held to the contract.
+//! Runs the contract on SQLite.
 
 use talaria_store::Store;
 use tempfile::TempDir;

@@ -82,7 +82,7 @@ async fn a_foreign_writer_that_ends_in_time_is_only_a_delay() {
         let (store, batch) = (store.clone(), scene::batch(&id, 1, &["a"]));
         async move { store.append(batch).await }
     });
-    // Reading goes on while the writer waits.
+    // Reading continues while the writer waits.
     for _ in 0..20 {
         assert_eq!(store.session(&id).await.unwrap().unwrap().last_seq, 0);
     }

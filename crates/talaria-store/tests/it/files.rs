@@ -208,7 +208,7 @@ async fn pruning_gives_the_room_back() {
     assert_eq!(store.prune(&policy, 100).await.unwrap().sessions, 1, "no more than needed");
 }
 
-/// Copies a database and its journal as they are in the middle of a transaction: what a writer leaves that is killed.
+/// Copies a database and its journal in the middle of a transaction: the state that a killed writer leaves.
 async fn killed_writer(place: &Path) -> PathBuf {
     let (living, left) = (place.join("living.db"), place.join("talaria.db"));
     fs::File::create(&living).unwrap();

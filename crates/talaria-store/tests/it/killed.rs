@@ -1,4 +1,4 @@
-//! A writer that is killed at any moment leaves whole batches, and every one that it was told is kept.
+//! A writer that is killed at any moment leaves whole batches, and every acknowledged one.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,7 +13,7 @@ use talaria_store::{Batch, Change, NewEvent, Store, TurnPatch};
 const FILE: &str = "TALARIA_STORE_TEST_FILE";
 const SESSION: &str = "one";
 
-/// What the child keeps with its batch of this number: two to six events, a message and a turn.
+/// The content of the child's batch with this number: two to six events, a message and a turn.
 fn batch(number: i64) -> Batch {
     let id = SessionId::new(SESSION);
     let size = 2 + number % 5;
@@ -50,7 +50,7 @@ async fn child() {
     }
 }
 
-/// Starts a child, waits until it has kept so many batches, kills it. Gives the last that it said.
+/// Starts a child, waits until it has stored this many batches, kills it. Returns the last acknowledged one.
 fn kill_after(file: &Path, batches: usize) -> (i64, i64) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["killed::child", "--exact", "--ignored", "--nocapture"])
@@ -68,7 +68,7 @@ fn kill_after(file: &Path, batches: usize) -> (i64, i64) {
         last = (number.parse().unwrap(), seq.parse().unwrap());
         seen += 1;
         if seen == batches {
-            // What it says until it is dead is read as well.
+            // Its output until its death is read as well.
             child.kill().unwrap();
         }
     }

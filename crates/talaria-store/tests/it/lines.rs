@@ -1,4 +1,4 @@
-//! Whatever is done to tasks, the kept lines of the list say what the rows say, which nothing but triggers sees to.
+//! After any sequence of changes the stored list of tasks agrees with the rows; only triggers maintain it.
 
 use proptest::prelude::*;
 use sqlx::Row as _;
@@ -44,7 +44,7 @@ fn deed() -> impl Strategy<Value = Deed> {
     ]
 }
 
-/// Does it, if it can be done: what is refused changes nothing.
+/// Applies it, if possible: a refused operation changes nothing.
 async fn act(store: &Store, session: &SessionId, at: i64, deed: Deed) {
     let ordinal = store.last_turns(session, None, 1).await.unwrap().last().map_or(0, |turn| turn.ordinal);
     let ticket = |n: i64| TicketId::new(format!("{session}-{n}"));

@@ -1,4 +1,4 @@
-//! Whatever is done in whatever order, the promises hold.
+//! The promises hold for any sequence of operations.
 
 use proptest::prelude::*;
 use talaria_core::event::Stage;
@@ -85,7 +85,7 @@ proptest! {
                 got[append.session].extend(task.await.unwrap());
             }
             for (id, mut got) in ids.iter().zip(got) {
-                // The queue is in order: what was sent before this is done.
+                // The queue is in order: everything sent before this is done.
                 let last = store.append(scene::batch(id, 9, &["end"])).await.unwrap().last_seq;
                 let numbers: Vec<i64> =
                     store.events(id, 0, 10_000).await.unwrap().iter().map(|event| event.seq).collect();

@@ -1,5 +1,5 @@
-//! What the machine of a turn wants done outside: calls, answers, readings, the end. Nothing of it is done before what led to
-//! it has been kept.
+//! Executes the outputs of the turn machine: calls, answers, reads, the end. No output is executed before the events that
+//! led to it are stored.
 
 use talaria_codex_proto::settle::{Deed, Settlement};
 use talaria_codex_proto::turn::{Input, Output};
@@ -16,14 +16,14 @@ use crate::conversation::{NotKept, Reading, Watcher, When, errands};
 const HOOK: &str = "talaria_turn_start";
 
 impl<W: Watcher> Running<'_, W> {
-    /// Does what the turn wants done, until it wants nothing or is over.
+    /// Executes outputs until there are none or the turn is over.
     pub(super) async fn carry_out(&mut self) -> Option<Report> {
         while let Some(output) = self.turn.poll() {
             if let Output::CallTool { call, .. } = &output {
                 let confinement = self.turn.bounds().tool_confinement();
                 self.watcher.offered(&call.invocation(&self.session.started.thread, confinement));
             }
-            // What has consequences outside comes after what led to it has been kept.
+            // External effects follow the storage of the events that led to them.
             if !matches!(output, Output::Emit(_) | Output::Heard(_) | Output::Record(_))
                 && let Err(not_kept) = self.keep().await
             {
@@ -84,7 +84,7 @@ impl<W: Watcher> Running<'_, W> {
                 Output::FindTerminals { thread, commands } => {
                     self.errands.find_terminals(host, thread, commands);
                 }
-                // Waited for, since what comes next must come after it; but not for long.
+                // Awaited, because the next output must follow it; but only briefly.
                 Output::Steer { thread, turn, text } => {
                     let told =
                         tokio::time::timeout(STEER_GRACE, errands::tell_model(&host, thread, turn, text));
@@ -127,8 +127,7 @@ impl<W: Watcher> Running<'_, W> {
         Ok(())
     }
 
-    /// Lets go of a turn about which nothing can be recorded any more. What becomes of it is someone else's to find
-    /// out; nothing is reported.
+    /// Abandons a turn that can no longer be recorded. Another engine determines its outcome; nothing is reported.
     pub(super) fn give_up(&self, not_kept: &NotKept) -> Report {
         Report::new(Outcome::Lost { why: not_kept.to_string() }, None, Usage::default(), 0)
     }

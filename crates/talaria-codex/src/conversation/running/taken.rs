@@ -1,10 +1,10 @@
 //! Further input that was handed to Codex for the running turn, until the model has read it.
 //!
-//! Codex says that it took such input, shows it as a message of the person when it puts it before the model, and may do
-//! neither: input that comes while the last response ends is acknowledged and never put before the model (0.130). So
-//! input counts as read only if the turn showed it and the model did something afterwards. What was not read by the end
-//! of the turn is returned to its sender (`Event::Unqueued`). The events of a turn say all of this, so another engine
-//! continues from them (`replay`).
+//! Codex acknowledges such input, and reports it as a message of the person when it is added to a model request; the
+//! second step may never happen: input that arrives while the last response ends is acknowledged and never sent to the
+//! model (0.130). So input counts as read only if the turn reported it and the model produced something afterwards.
+//! Input that was not read by the end of the turn is returned to its sender (`Event::Unqueued`). The events of a turn
+//! contain all of this, so another engine continues from them (`replay`).
 
 use std::collections::HashSet;
 
@@ -17,12 +17,14 @@ use talaria_guard::redact::redact;
 use super::Running;
 use crate::conversation::Watcher;
 
-/// What was handed to Codex, and what the turn has shown. Texts have their secrets masked, as in the events.
+/// Input passed to Codex, and input that the turn has reported. Texts have their secrets masked, as in the
+/// events.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     handed: Vec<QueuedInput>,
     shown: Vec<Shown>,
-    /// Steps that began; one that ends without having begun here was missed, and came after what was shown before it.
+    /// Steps that began; one that ends without having begun here was missed, and follows the input reported before
+    /// it.
     begun: HashSet<ItemId>,
 }
 
@@ -59,7 +61,7 @@ impl Taken {
                     _ => self.has_gone_on(),
                 }
             }
-            // It comes with the end of a response, before anything more is put before the model.
+            // It arrives with the end of a response, before the next model request.
             Event::UsageUpdated { .. } => self.has_gone_on(),
             _ => {}
         }
@@ -80,7 +82,7 @@ impl Taken {
         self.shown.iter_mut().for_each(|shown| shown.is_read = true);
     }
 
-    /// What was not read; of two that are alike, the one that was read is the first. The prompt of the turn was shown too.
+    /// Input that was not read; of two equal ones, the first counts as read. The prompt of the turn was reported too.
     fn unread(&mut self, prompt: &[InputPart]) -> Vec<QueuedInput> {
         let mut is_read = |text: &str| {
             let at = self.shown.iter().position(|shown| is_same(&shown.text, text));

@@ -1,4 +1,4 @@
-//! What a turn publishes: events, masked before anyone sees them, and the messages that are made of them.
+//! Publishes the events of a turn, redacted first, and the messages built from them.
 
 use talaria_codex_proto::turn::sub_agents;
 use talaria_core::event::Event;
@@ -48,7 +48,7 @@ impl<W: Watcher> Running<'_, W> {
         }
     }
 
-    /// What the person said goes after what came before it.
+    /// The person's input follows the earlier messages.
     pub(super) fn remember_said(&mut self, text: &str) {
         self.keep_messages();
         self.session.memory.push(Message::user(redact(text)));
@@ -66,7 +66,7 @@ fn project(projector: &mut Projector, event: &Event) {
     }
 }
 
-/// What the person said, as text; images are named.
+/// The person's input as text; images are named.
 pub(super) fn text_of(input: &[InputPart]) -> String {
     let part = |part: &InputPart| match part {
         InputPart::Text { text } => Some(text.clone()),

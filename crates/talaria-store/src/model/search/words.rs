@@ -1,4 +1,4 @@
-//! What a person typed, as words. Pure.
+//! Splits a query into words. Pure.
 
 /// Maximum number of words; further ones are ignored.
 const MOST: usize = 16;
