@@ -1,8 +1,8 @@
 //! `cargo bench -p talaria-core --bench migrate`: how long it takes to move 50 MCP servers into Codex's file, against a
 //! limit. Prints; fails nothing.
 //!
-//! Measured is what the reference measures: the servers are translated, the file is read, planned, written beside and
-//! renamed, without waiting for the disk and without a look at the result by us or by Codex. A user's file of 10 MB shows
+//! Measures the same steps as the reference: the servers are translated, the file is read, planned, written to a
+//! temporary file and renamed, without waiting for the disk and without checking the result. A user's file of 10 MB shows
 //! work that is not linear.
 
 #![allow(
@@ -25,7 +25,7 @@ use toml_edit::Document;
 const SERVERS: usize = 50;
 const MEGABYTE: usize = 1_000_000;
 
-/// What the issue says of the reference, on a machine with two cores.
+/// The reference's time, on a machine with two cores.
 const REFERENCE: [(&str, &str); 3] =
     [("migrating 50 servers", "0.95 ms"), ("writing alone", "0.07 ms"), ("ratio", "13.6x")];
 
@@ -171,7 +171,7 @@ fn additions(servers: &[Server]) -> Additions {
     }
 }
 
-/// What Codex and its user have written, of at least `size` bytes.
+/// A configuration of at least `size` bytes, as Codex and its user write it.
 fn users_file(size: usize) -> String {
     let mut text = "# Codex\nmodel = \"gpt-5.5\"\nmodel_reasoning_effort = \"high\" # slow\n\n".to_owned();
     text.push_str(

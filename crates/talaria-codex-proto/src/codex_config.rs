@@ -1,10 +1,10 @@
-//! Codex's own `config.toml`, as text: what Talaria adds to it, and how that is taken out again.
+//! Codex's own `config.toml`, as text: Talaria's additions to it, and their removal.
 //!
-//! Pure: text in, text out; `talaria migrate` reads, shows, checks and writes the file. What is added is in one
-//! block between two comment lines. It is found again by the record of what was added ([`Added`]) even if those lines
-//! are gone or someone moved things around, and by the lines if the record is gone. What is not ours is never changed,
-//! not by a byte, and never lost: a user's own entry of the same name wins, an entry of ours that was changed since is
-//! the user's from then on, and what others wrote between the lines stays in the file, outside of the block.
+//! Pure: text in, text out; `talaria migrate` reads, shows, checks and writes the file. The additions are in one block
+//! between two comment lines. It is found again by the record of the additions ([`Added`]) even if those lines were
+//! removed or entries were moved, and by the lines if the record is lost. Foreign text is never changed, not by a
+//! byte, and never lost: a user's own entry of the same name wins, an entry of ours that was changed since belongs to
+//! the user from then on, and text that others wrote between the lines stays in the file, outside of the block.
 
 mod below;
 mod digest;
@@ -25,7 +25,7 @@ use rebuild::{Wanted, rebuild};
 use talaria_core::config::{ConfigProblem, read};
 use talaria_core::servers::CodexServer;
 
-/// What is to be in Codex's configuration because of Talaria. Of two with the same name the first counts.
+/// Talaria's entries for Codex's configuration. Of two with the same name the first counts.
 #[derive(Debug, Clone, Default)]
 pub struct Additions {
     /// MCP servers by name.
@@ -34,11 +34,11 @@ pub struct Additions {
     pub plugins: Vec<String>,
     /// The permission profile for threads that ask for none.
     pub default_permissions: Option<String>,
-    /// What was added before and is not wanted above only because it is not known: it stays as it is.
+    /// Earlier entries that are missing above only because they could not be read: they are unchanged.
     pub undecided: Vec<Undecided>,
 }
 
-/// What may still be wanted.
+/// Entries that may still be needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undecided {
     /// This server.
@@ -59,7 +59,7 @@ impl Undecided {
     }
 }
 
-/// What Talaria wrote, by structure. Without the values: a digest of each is enough to know it again.
+/// Talaria's entries, by structure. Without the values: a digest of each is enough to recognise it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Added {
     entries: Vec<AddedEntry>,
@@ -123,8 +123,8 @@ pub enum Why {
     ChangedSince,
 }
 
-/// A key of the user's that was below the end marker, and so in a table of ours. It stays where it is and belongs to
-/// what is above it then.
+/// A key of the user's that was below the end marker, and so in a table of ours. It is not moved and belongs to the
+/// table above it then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Freed {
     /// The key, as it is written.
@@ -138,13 +138,14 @@ pub struct Freed {
 pub struct Planned {
     /// The new text; the old one if there is nothing to do.
     pub text: String,
-    /// What is in it because of us, to be recorded.
+    /// Our entries in it, for the record.
     pub added: Added,
-    /// What was not written because the user's own of the same name wins, and what was changed since we wrote it.
+    /// Entries not written because the user's own of the same name wins, and entries that were changed since we
+    /// wrote them.
     pub kept: Vec<UsersOwn>,
-    /// What a Talaria with another record has written into the block; it stays there.
+    /// Entries of a Talaria with another record in the block; they are kept.
     pub others: Vec<EntryPlace>,
-    /// What was added before and stays, because it is not known whether it is still wanted.
+    /// Earlier entries that are kept because it is unknown whether they are still needed.
     pub undecided: Vec<EntryPlace>,
     /// The user's keys that were in a table of ours and are no longer.
     pub freed: Vec<Freed>,
@@ -155,7 +156,7 @@ pub struct Planned {
 pub struct Removed {
     /// The new text; the old one if nothing of ours is in it.
     pub text: String,
-    /// What was changed since we wrote it and is left alone.
+    /// Entries that were changed since we wrote them, and are kept.
     pub left: Vec<UsersOwn>,
     /// The user's keys that were in a table of ours and are no longer.
     pub freed: Vec<Freed>,
@@ -174,14 +175,14 @@ pub fn remove(current: &str, added: &Added) -> Result<Removed, ConfigProblem> {
     Ok(Removed { text, left, freed })
 }
 
-/// What a Talaria wrote into this text, as far as the two lines around it show; for when the record is gone.
+/// A Talaria's entries in this text, as far as the two marker lines show; used when the record is lost.
 pub fn written_in(current: &str) -> Result<Added, ConfigProblem> {
     rebuild::sealed(current)
 }
 
-/// Reports where and why a text that was made of an old one is not TOML; what is wrong in the old one is reported with the
-/// line that it has there. Planning does not ask this of its own result, which takes longer than all the rest, and does
-/// not look at what nothing is done with, such as the size of a number: who replaces a file asks this, and Codex.
+/// Reports where and why a text that was made of an old one is not TOML; an error in the old one is reported with its line
+/// there. Planning does not check its own result, which would take longer than all the rest, and does not validate unused
+/// values, such as the size of a number: the code that replaces the file calls this, and asks Codex.
 pub fn check(old: &str, new: &str) -> Result<(), ConfigProblem> {
     read(new).map(drop).map_err(|problem| read(old).err().unwrap_or(problem))
 }

@@ -1,18 +1,18 @@
-//! What a command of the person's own may do: the same as a command of the conversation that it belongs to.
+//! Sandbox of a person's own command: the same as for commands of its conversation.
 //!
-//! Decides from what Codex said is in force on the conversation, or, where none is loaded, from what was asked for and the
-//! user's configuration, by the rules that Codex has for a new conversation. The working directory is always among the
-//! writable roots of a sandbox that can be written in. Never wider than that: what is not understood is read-only, and
-//! reported. Pure; called by the engine's `shell`.
+//! Uses the settings that Codex reported for the conversation, or, if none is loaded, the requested options and the user's
+//! configuration, by Codex's rules for a new conversation. The working directory is always among the writable roots of a
+//! sandbox that can be written in. Never wider than that: an unknown policy becomes read-only, and is reported. Pure;
+//! called by the engine's `shell`.
 
 use crate::power::SandboxInForce;
 use crate::wire::call::{EffectiveConfig, SandboxPolicy};
 use talaria_core::policy::Sandbox;
 
-/// What a command may do, and what a person should know about that.
+/// Sandbox of a command, with a note for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Confined {
-    /// What it may do.
+    /// Its sandbox.
     pub policy: SandboxPolicy,
     /// Why it is not what one would think.
     pub note: Option<String>,
@@ -28,7 +28,7 @@ pub enum Trust {
 }
 
 impl Confined {
-    /// What holds on a conversation that is loaded.
+    /// The sandbox of a loaded conversation.
     pub fn in_force(sandbox: &SandboxInForce, cwd: &str) -> Self {
         let policy = match sandbox {
             SandboxInForce::ReadOnly { network } => SandboxPolicy::ReadOnly { network_access: *network },
@@ -50,7 +50,7 @@ impl Confined {
         Self { policy, note: None }
     }
 
-    /// What would hold on a conversation that asks for `sandbox` in a directory with this configuration.
+    /// The sandbox of a conversation that requests `sandbox` in a directory with this configuration.
     pub fn asked(sandbox: Option<Sandbox>, config: &EffectiveConfig, trust: Trust, cwd: &str) -> Self {
         let known = |word: &str| word.parse::<Sandbox>().ok();
         let sandbox = match (sandbox, config.sandbox_mode.as_deref(), config.default_permissions.as_deref()) {

@@ -1,7 +1,7 @@
 //! Compares what Talaria says and reads with the schema that an installed Codex prints of itself.
 //!
-//! A call that Codex does not have cannot work; a notification or request that it no longer sends is only missed. What
-//! Codex has and Talaria does not know is no fault: it is kept raw when it comes.
+//! A call that Codex does not have cannot work; a notification or request that it no longer sends is only missed.
+//! Unknown methods of Codex are no error: their messages are kept raw.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::wire::call;
 use crate::wire::notification::Notification;
 use crate::wire::server_request::ServerRequest;
 
-/// What Talaria reads although only newer versions of Codex send it.
+/// Methods that Talaria reads although only newer versions of Codex send them.
 const NEWER: &[&str] = &[
     "attestation/generate",
     "currentTime/read",
@@ -24,7 +24,7 @@ const NEWER: &[&str] = &[
     "modelProvider/authRecoveryCompleted",
 ];
 
-/// What Codex sends, when it is asked to, without naming it in its schema.
+/// Methods that Codex sends on request without naming them in its schema.
 const UNLISTED: &[&str] = &["rawResponseItem/completed", "rawResponse/completed"];
 
 /// The three lists of methods in Codex's schema.
@@ -43,7 +43,7 @@ pub struct Schema<'a> {
 pub struct Drift {
     /// Calls of ours that this Codex does not have.
     pub missing_calls: Vec<&'static str>,
-    /// What Talaria reads and this Codex never sends.
+    /// Methods that Talaria reads and this Codex never sends.
     pub never_sent: Vec<&'static str>,
     /// How many notifications and requests this Codex has that Talaria keeps raw.
     pub kept_raw: usize,

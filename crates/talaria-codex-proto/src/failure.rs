@@ -1,4 +1,4 @@
-//! Puts a failure that Codex reports into a class, so that people learn what to do and programs can branch.
+//! Classifies a failure that Codex reports, so that people get advice and programs can branch.
 //!
 //! Codex's own code decides. Where it only says `other`, two fixed beginnings of its message are used: the HTTP status
 //! that 0.130 writes there, and the words of both versions for a stream that broke. The words for a broken login are the
@@ -102,8 +102,8 @@ fn speaks_of_login(text: &str) -> bool {
     LOGIN_WORDS.iter().any(|word| text.contains(word))
 }
 
-/// Does Codex itself complain of its login in these lines of its standard error? Lines that others wrote there (MCP
-/// servers, commands) are passed over: Codex's begin with a time, a level and a name of its own.
+/// Whether Codex itself reports a login problem in these lines of its standard error. Lines of other programs (MCP
+/// servers, commands) are ignored: Codex's lines begin with a time, a level and one of its module names.
 pub fn is_login_trouble<'a>(lines: impl IntoIterator<Item = &'a str>) -> bool {
     lines.into_iter().any(|line| own_words(line).is_some_and(speaks_of_login))
 }

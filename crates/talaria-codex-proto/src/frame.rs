@@ -37,19 +37,19 @@ pub enum Frame<'a> {
     Request {
         /// To be echoed in the answer.
         id: RequestId,
-        /// What it asks.
+        /// The request.
         request: ServerRequest,
     },
     /// An answer to a request of ours.
     Response {
         /// Our request.
         id: RequestId,
-        /// What came of it.
+        /// Its result.
         result: Result<&'a RawValue, RpcError>,
     },
 }
 
-/// A proper message that this build does not read, kept as it came.
+/// A proper message that this build does not read, kept unchanged.
 #[derive(Clone, Debug)]
 pub struct Unknown {
     /// Its method.
@@ -69,7 +69,7 @@ pub struct Unknown {
 /// Bytes that are no message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Corrupt {
-    /// What is wrong with them.
+    /// The error.
     pub reason: String,
     /// How many there were.
     pub bytes: usize,
@@ -167,7 +167,7 @@ enum Key {
 
 enum Params<'a> {
     Missing,
-    /// They came before the method.
+    /// They precede the method.
     Early(&'a RawValue),
     Notification(Notification<'a>),
     Request(ServerRequest),
@@ -234,7 +234,7 @@ fn read_params<'de, A: MapAccess<'de>>(method: Option<&str>, map: &mut A) -> Res
     Ok(Params::NotInTables)
 }
 
-/// Reads parameters that came before their method: as a message of one key, the method, in front of them.
+/// Reads parameters that precede their method: as a message with the method first.
 fn reread_params<'a>(method: &str, raw: &RawValue) -> Result<Params<'a>, serde_json::Error> {
     struct OneKey;
     impl<'de> Visitor<'de> for OneKey {

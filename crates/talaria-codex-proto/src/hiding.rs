@@ -1,9 +1,9 @@
 //! Keeps Talaria's own files out of Codex's sandbox: which conversations hide them, and the permission profile for it.
 //!
 //! A profile says everything a sandbox mode says (what can be written, the network) and also what cannot be read; a
-//! sandbox mode sent beside it would switch it off, so the profile replaces it. It must be sent with every start and
-//! every resume, because Codex forgets it. Entries below a directory are nested under that directory: Codex reads a
-//! bare path with `*`, `?` or brackets in it as a pattern, but not the directory of a nested entry.
+//! sandbox mode sent together with it would disable it, so the profile replaces it. It must be sent with every start
+//! and every resume, because Codex forgets it. Entries below a directory are nested under that directory: Codex
+//! reads a bare path with `*`, `?` or brackets in it as a pattern, but not the directory of a nested entry.
 //!
 //! Newer versions of Codex pay for hiding with what a person may accept (see [`Version::keeps_denials`]), so there the
 //! user's configuration has the last word. Pure: the engine says which paths there are (`codex::secrets`).
@@ -38,7 +38,7 @@ pub enum Openness {
     Everything,
     /// The network is open: a secret could be sent away, and a socket reached.
     Network,
-    /// No network, and no one is asked, so that nothing accepted could be held back.
+    /// No network, and no one is asked, so that no accepted command could be restricted.
     NeverAsks,
     /// No network, and a person may let a command leave the sandbox.
     AsksWithoutNetwork,
@@ -64,7 +64,7 @@ pub struct HiddenPaths {
     scans: bool,
 }
 
-/// What a sandbox allows.
+/// Permissions of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Access {
     None,
@@ -102,7 +102,7 @@ impl HiddenPaths {
         self.entries.push((directory.to_owned(), ".".to_owned(), Access::Read));
     }
 
-    /// Is there nothing to hide?
+    /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -156,7 +156,8 @@ impl HiddenPaths {
 fn nest(filesystem: &mut Map<String, Value>, directory: &str, name: &str, access: Access) {
     let entry = filesystem.entry(directory).or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(entry) = entry {
-        // What can be written stays so: a root of the user's own goes before our protection of the same directory.
+        // Writable roots stay writable: a root of the user takes precedence over our protection of the same
+        // directory.
         if name == "." && access == Access::Read && entry.contains_key(".") {
             return;
         }
@@ -167,7 +168,7 @@ fn nest(filesystem: &mut Map<String, Value>, directory: &str, name: &str, access
 /// A start that hides paths.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HidingStart {
-    /// What is sent.
+    /// The profile as sent.
     pub sent: ThreadStart,
     /// The permission profile that must be in force then.
     pub profile: String,
@@ -182,7 +183,7 @@ impl HidingStart {
             ExpectedSandbox::Unknown { .. } => return None,
         };
         let mut sent = start.clone();
-        // A mode beside the profile would switch it off.
+        // A mode in addition to the profile would disable it.
         sent.sandbox = None;
         sent.config.retain(|key, _| key != "sandbox_mode" && !key.starts_with("sandbox_workspace_write"));
         sent.config.insert("permissions".to_owned(), json!({ name: profile }));

@@ -2,14 +2,12 @@
 //!
 //! Map: `line` and `frame` turn bytes into messages, `wire` holds Codex's own shapes, `project` and `failure` convert
 //! them into the vocabulary of `talaria-core`, and `turn` decides what a turn does next. `drift` lists the methods that
-//! older versions lack.
-//! `settle` determines what happened to input that was never acknowledged, `missed` which steps were not observed
-//! (`rollout` reads them from Codex's own file).
-//! `thread_gate` decides what needs no person, with the gate of `talaria-core`: `project` converts requests into its
-//! subjects, `thread_bounds` reads what is in force, `wishes` what the model wished for its calls. `power` compares
-//! the permissions asked of a thread with those in force, `hiding` keeps Talaria's own files out of the sandbox,
-//! `confine` restricts a person's own commands.
-//! `codex_config` plans edits of Codex's own configuration file and reverts them.
+//! older versions lack. `settle` determines what happened to input that was never acknowledged, `missed` which steps
+//! were not observed (`rollout` reads them from Codex's own file). `thread_gate` decides what needs no person, with the
+//! gate of `talaria-core`: `project` converts requests into its subjects, `thread_bounds` reads the settings in force,
+//! `wishes` the permissions that the model requested for its calls. `power` compares the permissions asked of a thread
+//! with those in force, `hiding` keeps Talaria's own files out of the sandbox, `confine` restricts a person's own
+//! commands. `codex_config` plans edits of Codex's own configuration file and reverts them.
 
 pub mod choice;
 pub mod codex_config;

@@ -1,8 +1,8 @@
 //! Splits a byte stream into lines, for Codex on stdio.
 //!
-//! All state is in the decoder, so a read that is cancelled half-way loses nothing and any chunking of the same bytes
-//! makes the same lines. A line over the limit is not kept: it is reported once, with its length, and reading continues
-//! after its end. No I/O here; `talaria-engine` feeds it.
+//! All state is in the decoder, so a cancelled read loses nothing and any chunking of the same bytes produces the same
+//! lines. A line over the limit is not kept: it is reported once, with its length, and reading continues after its end.
+//! No I/O here; `talaria-engine` feeds it.
 
 use memchr::memchr;
 
@@ -37,7 +37,8 @@ impl LineDecoder {
         Self { buffer: Vec::new(), consumed: 0, searched: 0, discarded: 0, limit }
     }
 
-    /// Takes the next bytes of the stream. Call `next_line` until it returns nothing, so that the buffer stays small.
+    /// Appends the next bytes of the stream. Call `next_line` until it returns nothing, so that the buffer stays
+    /// small.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.consumed > 0 {
             self.buffer.drain(..self.consumed);

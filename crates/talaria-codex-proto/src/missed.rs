@@ -1,8 +1,8 @@
 //! Which steps of a turn were missed while nothing was observed.
 //!
-//! Compares what was recorded with what the thread contains now. Where Codex renames items when a thread is read (0.130),
-//! a step is recognised by its content; recorded content is redacted, so what was found is redacted before it is compared.
-//! Nothing is reported twice and nothing is made up: a step whose end is unknown stays open and is named. Called by the
+//! Compares the recorded steps with those of the thread. Where Codex renames items when a thread is read (0.130), a step
+//! is recognised by its content; recorded content is redacted, so found content is redacted before it is compared.
+//! Nothing is reported twice and nothing is invented: a step whose end is unknown stays open and is named. Called by the
 //! turn machine when it adopts a turn.
 
 use talaria_core::ids::ItemId;
@@ -24,7 +24,7 @@ pub enum MissedStep {
 /// Finds the steps that were missed, in the order in which the thread has them. `begun` and `ended` are what was recorded.
 pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<MissedStep> {
     let is_found = |item: &Item| found.iter().any(|found| is_same(found, item));
-    // What is found under its own id was not renamed: only the others are looked for by content.
+    // A step found by its own id was not renamed: only the others are matched by content.
     let mut ended_elsewhere: Vec<&Item> = ended.iter().filter(|item| !is_found(item)).collect();
     let mut begun_elsewhere: Vec<&Item> = begun.iter().filter(|item| !is_found(item)).collect();
     let mut news = Vec::new();
@@ -66,12 +66,12 @@ pub fn missed(begun: &[Item], ended: &[Item], found: Vec<Item>) -> Vec<MissedSte
 pub enum Course {
     /// It runs, and so does what it has begun.
     Runs,
-    /// It is over: what has not ended by now is not reported any more.
+    /// It is over: open steps are not reported any more.
     Over,
 }
 
-/// Names the steps that have begun and of which no one can say whether they ended. A message that is not there has not
-/// ended: completed messages are always reported.
+/// Returns the started steps whose end is unknown. A missing message has not ended: completed messages are always
+/// reported.
 pub fn without_end(begun: &[Item], found: &[Item], course: Course) -> Vec<ItemId> {
     let is_running = |item: &&Item| status(&item.body) == Some(Status::InProgress);
     let has_no_end = |item: &&Item| match found.iter().find(|found| is_same(found, item)) {
@@ -84,7 +84,7 @@ pub fn without_end(begun: &[Item], found: &[Item], course: Course) -> Vec<ItemId
     known.chain(new).map(|item| item.id.clone()).collect()
 }
 
-/// The file of a conversation has a command without the shell around it; what was reported when it began has it.
+/// The file of a conversation has a command without the shell around it; the report of its beginning has it.
 fn keep_line(ended: &mut Item, began: &Item) {
     if let (ItemBody::Command { command, cwd, .. }, ItemBody::Command { command: line, cwd: place, .. }) =
         (&mut ended.body, &began.body)
@@ -105,7 +105,7 @@ fn has_same_content(one: &Item, other: &Item) -> bool {
         (ItemBody::AgentMessage { text: one, .. }, ItemBody::AgentMessage { text: other, .. }) => {
             one == other
         }
-        // What the turn itself knew of it is not in the thread.
+        // Facts that only the turn had are not in the thread.
         (ItemBody::Compaction(_), ItemBody::Compaction(_)) => true,
         (one, other) if one.kind() == other.kind() && is_renamed(one) => {
             let text = |body: &ItemBody| serde_json::to_string(body).ok();

@@ -1,4 +1,4 @@
-//! What was asked of a thread, compared with what Codex says is in force on it.
+//! Compares the requested options of a thread with the settings that Codex reports.
 //!
 //! More power than was asked for is refused: nothing may run under a wider sandbox, without questions that were asked
 //! for, or in another directory. Less power is reported. What no one asked for is the user's own configuration; it is only
@@ -18,10 +18,10 @@ use crate::wire::call::{ApprovalsReviewer, ThreadStart, ThreadStartReply};
 use talaria_core::next_step::NextStep;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 
-/// The state of a thread: what is in force, and what of it is not what was asked for.
+/// The settings in force on a thread, with the differences from the requested ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerCheck {
-    /// What Codex says is in force.
+    /// The settings in force, as reported by Codex.
     pub in_force: InForce,
     /// What differs without granting power.
     pub differences: Vec<Difference>,
@@ -30,17 +30,17 @@ pub struct PowerCheck {
 /// Something in force that is not what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What it is about.
+    /// The setting.
     pub setting: Setting,
-    /// What was asked for.
+    /// The requested value.
     pub asked: String,
-    /// What is in force.
+    /// The value in force.
     pub in_force: String,
     /// What that means.
     pub weight: Weight,
 }
 
-/// What a difference means.
+/// Severity of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// More may be done than was asked for, or it is not known.
@@ -84,7 +84,7 @@ pub enum Setting {
 pub struct Refusal(pub Vec<Difference>);
 
 impl Refusal {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         if self.0.iter().all(|difference| difference.setting == Setting::OwnFiles) {
             let hint = "look for permission profiles in Codex's config.toml and in the rules of its administrator; \
@@ -100,9 +100,9 @@ impl Refusal {
     }
 }
 
-/// Compares what was asked with the answer to `thread/start` or `thread/resume`. `codex_home` is where Codex keeps its
-/// things: 0.130 always adds a directory of its own there to the writable ones. `profile` is the permission profile that
-/// was sent in the place of the sandbox and hides Talaria's own files; without it in force, commands could read them.
+/// Compares the requested options with the response to `thread/start` or `thread/resume`. `codex_home` is Codex's home:
+/// 0.130 always adds one of its directories there to the writable ones. `profile` is the permission profile that was
+/// sent instead of the sandbox and hides Talaria's own files; without it in force, commands could read them.
 pub fn compare(
     asked: &ThreadStart,
     reply: &ThreadStartReply,
@@ -201,7 +201,7 @@ fn approval(found: &mut Findings, asked: &ThreadStart, in_force: &InForce) {
     }
     let real = in_force.approval.parse().ok().map(trust);
     let weight = match real {
-        // Who wants no questions at all gets at most some.
+        // With approval policy never, at most some requests are possible.
         _ if wish == ApprovalPolicy::Never => Weight::LessPower,
         Some(real) if real < trust(wish) => Weight::LessPower,
         _ => Weight::MorePower,

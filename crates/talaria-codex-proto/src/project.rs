@@ -1,5 +1,5 @@
-//! Converts Codex's shapes into our vocabulary. The only place where the two meet. Questions are in `ask`, what is decided about
-//! in `subject`.
+//! Converts Codex's shapes into our vocabulary. The only place where the two meet. Questions are in `ask`, their subjects in
+//! `subject`.
 
 use serde_json::Value;
 

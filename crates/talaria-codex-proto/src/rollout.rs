@@ -1,10 +1,10 @@
 //! The file in which Codex keeps a conversation, as far as it reports the steps of a turn that the thread itself does not.
 //!
-//! Not an interface of Codex: both versions write it, and neither promises its shape. So it is read tolerantly (what is
-//! not understood is passed over, a last line that breaks off too) and believed narrowly: a command has ended only
-//! where its exit code is written. The thread comes first; the file adds steps to it (`complete`), in the order of the
-//! file. Needed for 0.130, which does not report commands of a turn that has ended. Called by the code that reads a
-//! thread for a turn that was resumed.
+//! Not an interface of Codex: both versions write it, and neither promises its shape. So it is read tolerantly (unknown
+//! lines and an incomplete last line are ignored) and trusted narrowly: a command has ended only if its exit code is
+//! written. The thread takes precedence; the file adds steps to it (`complete`), in the order of the file. Needed for
+//! 0.130, which does not report commands of a turn that has ended. Called by the code that reads a thread for a turn
+//! that was resumed.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ mod tests;
 
 use call::{Call, Output};
 
-/// What a file says of one turn.
+/// One turn according to a file.
 #[derive(Clone, Debug, Default)]
 pub struct Rollout {
     steps: Vec<Step>,
@@ -37,7 +37,7 @@ pub struct Rollout {
     said: Vec<Vec<String>>,
 }
 
-/// What a file says of a turn that Codex sends no step for.
+/// Parts of a turn in the file that Codex sends no step for.
 #[derive(Clone, Debug, Default)]
 pub struct Untold {
     /// Calls that failed, with what the model got.
@@ -52,7 +52,7 @@ impl Rollout {
         self.is_ended
     }
 
-    /// What Codex sends no step for: calls that failed. A command among them may have a step; its id says so.
+    /// Failed calls, for which Codex sends no step. A command among them may have a step with the same id.
     pub fn untold(self) -> Untold {
         let failed = |step| match step {
             Step::Failed(item) => Some(*item),
@@ -212,7 +212,7 @@ impl Draft {
             return self.fail(Item { id: output.call, body });
         }
         let (id, terminal) = (call.id.clone(), call.terminal.clone());
-        // What is typed into a terminal, or only waited for, belongs to the command that was started there.
+        // Input to a terminal, or a wait for it, belongs to the command that was started there.
         let owner = terminal.as_ref().and_then(|terminal| self.terminals.get(terminal)).cloned();
         if terminal.is_some() {
             self.calls.remove(&id);
@@ -252,7 +252,7 @@ impl Step {
     }
 }
 
-/// Adds the steps to a turn that its thread does not report. What the thread reports stays as it is, and keeps its order.
+/// Adds steps that the thread does not report to a turn. Reported steps are unchanged and keep their order.
 pub fn complete(turn: &mut HistoryTurn, rollout: &Rollout) {
     let mut told = std::mem::take(&mut turn.items);
     let mut items = Vec::with_capacity(told.len() + rollout.steps.len());

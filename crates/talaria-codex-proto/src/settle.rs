@@ -14,7 +14,7 @@ use talaria_core::gap::Extent;
 use talaria_core::ids::TurnId;
 use talaria_core::input::InputPart;
 
-/// What a turn was to do.
+/// Kind of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Deed {
     /// To say something to the model.
@@ -24,10 +24,10 @@ pub enum Deed {
     Compaction,
 }
 
-/// What was recorded before the input was sent.
+/// The record from before the input was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedInput<'a> {
-    /// What the turn was to do.
+    /// Kind of the turn.
     pub deed: Deed,
     /// Our own id for it, if the version keeps such ids.
     pub client_id: Option<&'a str>,
@@ -44,8 +44,8 @@ pub struct RecordedInput<'a> {
 pub enum Vantage {
     /// From the Codex that was given the input: it may still be about to take it.
     SameHost,
-    /// From that Codex, after the connection over which it was given the input had closed: what it does not have, it
-    /// will not get. A caller that reads a moment later once more is sure of it.
+    /// From that Codex, after the connection that sent the input had closed: input that it does not have will not
+    /// arrive any more. A second read a moment later confirms it.
     Reconnected,
     /// After that Codex had ended: whatever it left is all there will ever be.
     AfterItsEnd,
@@ -56,23 +56,23 @@ pub enum Vantage {
 pub enum Settlement {
     /// The thread has no trace of it, and none can appear: it was not admitted.
     NotThere,
-    /// It is there, and its turn runs.
+    /// Found; its turn runs.
     Running {
         /// The turn.
         turn: TurnId,
-        /// What it did so far.
+        /// Its items so far.
         found: Found,
     },
-    /// It is there; whether its turn still runs is not known from this reading. Its frames, or the next reading, decide.
+    /// Found; this read does not show whether its turn still runs. Its frames, or the next read, decide.
     Admitted {
         /// The turn.
         turn: TurnId,
-        /// What the thread does.
+        /// Status of the thread.
         thread: ThreadStatus,
-        /// What it did so far.
+        /// Its items so far.
         found: Found,
     },
-    /// It is there, and its turn has ended.
+    /// Found; its turn has ended.
     Ended(Box<EndedTurn>),
     /// It cannot be known, or not yet.
     Unknown {
@@ -81,12 +81,12 @@ pub enum Settlement {
     },
 }
 
-/// What a thread reports of a turn.
+/// A turn as reported by a thread.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// Its items, in order.
     pub items: Vec<HistoryItem>,
-    /// What is among them.
+    /// Completeness of the items.
     pub extent: Extent,
 }
 
@@ -95,13 +95,13 @@ pub struct Found {
 pub struct EndedTurn {
     /// Its id.
     pub turn: TurnId,
-    /// How it ended; never `InProgress` or `Unknown`.
+    /// Its outcome; never `InProgress` or `Unknown`.
     pub status: TurnStatus,
     /// Why it failed, if Codex says so.
     pub error: Option<TurnError>,
     /// Its items as far as Codex reports them: 0.130 reports only messages.
     pub items: Vec<HistoryItem>,
-    /// What is among them.
+    /// Completeness of the items.
     pub extent: Extent,
 }
 
@@ -195,7 +195,7 @@ fn was_steered(sent: &RecordedInput<'_>, turns: &[HistoryTurn], newer: &[History
     candidates.flat_map(|turn| turn.said().skip(1)).any(|said| is_ours(sent, said))
 }
 
-/// 0.130 joins the texts of one message and puts images after them, so both are compared apart.
+/// 0.130 joins the texts of one message and appends images, so both are compared separately.
 fn is_ours(sent: &RecordedInput<'_>, said: UserMessageRef<'_>) -> bool {
     let (mut text, mut files) = (String::new(), Vec::new());
     for part in sent.input {

@@ -1,8 +1,8 @@
-//! What a Codex thread is bound by, read from what Codex says is in force and from what its version was seen to do.
+//! The limits of a Codex thread, derived from the settings in force and the observed behaviour of its version.
 //!
-//! Nothing may be called `Inside` on these grounds that the real Codex was not seen to keep inside: the tables in the
-//! engine's tests (`places`) hold every line. What they taught: under `untrusted`, and `on-failure`, an accepted command that
-//! fails in the sandbox is run again outside it, without another request. Under `on-request` it is not.
+//! `Inside` requires that the real Codex was observed to keep such an operation inside: the tables in the engine's tests
+//! (`places`) contain every case. A result: under `untrusted`, and `on-failure`, an accepted command that fails in the
+//! sandbox is run again outside it, without another request. Under `on-request` it is not.
 
 use std::path::PathBuf;
 
@@ -46,13 +46,13 @@ impl ThreadBounds {
         Self::new(sandbox, policy, cwd, self.version.clone())
     }
 
-    /// Where it would happen. `wish` is what the raw call said that came before the request and had its item id; without
-    /// raw events, as on a resumed thread, there is none.
+    /// Where it would happen. `wish` is from the raw call that preceded the request and had its item id; without raw
+    /// events, as on a resumed thread, there is none.
     pub fn place(&self, subject: &Subject<'_>, wish: Option<SandboxWish>) -> Option<Place> {
         self.bounds.place(subject, wish)
     }
 
-    /// What bounds tools that Talaria brings with it. A sandbox that is not known has no network.
+    /// Limits of Talaria's own tools. An unknown sandbox has no network.
     pub fn tool_confinement(&self) -> ToolConfinement {
         let [sandbox, _] = &self.said;
         let has_network = match self.bounds.sandbox {

@@ -1,8 +1,8 @@
 //! The gate of one Codex thread: converts what Codex asks into a neutral subject, and lets `RequestGate` and `Bounds` of
 //! `talaria-core` decide about it.
 //!
-//! Remembers what the model wished for its calls, which comes before the requests about them. Called by the turn machine for
-//! every request.
+//! Remembers the permissions that the model requested for its calls, which arrive before Codex's requests about them. Called
+//! by the turn machine for every request.
 
 use talaria_core::gate::{RequestGate, Ruling};
 use talaria_core::policy::Answers;
@@ -36,17 +36,17 @@ impl ThreadGate {
         self
     }
 
-    /// Notes what the model itself said, which comes before Codex's request about it.
+    /// Notes a raw call of the model, which arrives before Codex's request about it.
     pub fn note(&mut self, item: &RawItem) {
         self.wishes.note(item);
     }
 
-    /// Other bounds hold from now on.
+    /// Replaces the limits.
     pub fn rebind(&mut self, bounds: ThreadBounds) {
         self.bounds = bounds;
     }
 
-    /// What holds now.
+    /// The current limits.
     pub fn bounds(&self) -> &ThreadBounds {
         &self.bounds
     }

@@ -49,7 +49,7 @@ pub fn failure(tool: &str, output: &str) -> Option<String> {
     (is_known || is_of_tool || is_of_image).then(|| shortened(text))
 }
 
-/// In code mode the call is a script; below its first line are the time, what it printed, and the error.
+/// In code mode the call is a script; below its first line are the time, its output, and the error.
 fn script_failure(text: &str) -> Option<String> {
     let rest = text.strip_prefix("Script failed")?;
     let error = rest.rsplit_once("Script error:\n").map_or("the script failed", |(_, error)| error.trim());

@@ -1,14 +1,14 @@
 //! One turn on one thread, without I/O: feed what happened, drain what to do, sleep until `wake_at`.
 //!
-//! Scope: only frames of this thread and this turn count; an old turn's late end never touches this one. A turn ends
-//! only by evidence: Codex said so, Codex refused it, the thread was read, or Codex is gone. Silence ends nothing; it is
-//! reported, and looked into. The caller's deadline stops while a person is being asked. A tick that comes early or twice
+//! Scope: only frames of this thread and this turn count; a late end of an old turn never affects this one. A turn ends
+//! only by evidence: Codex reported it, Codex refused it, the thread was read, or Codex ended. Silence ends nothing; it
+//! is reported and investigated. The caller's deadline pauses while a person is being asked. An early or repeated tick
 //! changes nothing.
 //!
-//! This file is the map: what goes in and out, and one match on what happened. `telling` is what Codex reports,
-//! `sending` the way of the input to Codex, `ending` and `stopping` the ways to the end, `requests` the questions,
-//! `children` the sub-agents, `choosing` model and effort, `calls` what is known of calls without steps; `adopting` resumes what another engine had in flight. Called by the session loop in
-//! `talaria-engine`, which owns the clock, the socket and the people.
+//! This file is the map: inputs and outputs, and one match on the input. `telling` handles reports of Codex, `sending` the
+//! delivery of the input, `ending` and `stopping` the end, `requests` the questions, `children` the sub-agents, `choosing`
+//! model and effort, `calls` calls without steps; `adopting` resumes a turn that another engine had in flight. Called by the
+//! session loop in `talaria-engine`, which owns the clock, the socket and the people.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -74,7 +74,7 @@ pub use record::{Fate, Opened, Record};
 use requests::OpenRequest;
 use unanswered::LastWord;
 
-/// What a turn is to be: everything that is decided before its input is sent.
+/// Specification of a turn: everything that is decided before its input is sent.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// The conversation.
@@ -89,13 +89,13 @@ pub struct Order {
     pub limit: Option<Duration>,
     /// After how much silence a person is notified for the first time.
     pub quiet_after: Option<Duration>,
-    /// What is decided before a person is asked.
+    /// The gate before a person is asked.
     pub gate: ThreadGate,
-    /// Answers from before, kept for this turn.
+    /// Earlier answers, kept for this turn.
     pub escrow: EscrowedAnswers,
-    /// Model and effort: what is in force, and what this turn asks for.
+    /// Model and effort: the values in force, and those that this turn requests.
     pub choosing: Choosing,
-    /// What the turn is to do.
+    /// Kind of the turn.
     pub deed: Deed,
     /// Where its commands run unless they say otherwise.
     pub cwd: String,
@@ -120,8 +120,8 @@ pub struct Turn {
     open_items: HashMap<ItemId, OpenItem>,
     /// Commands that were still running when Codex was asked, once it has been asked.
     background: Option<Vec<BackgroundCommand>>,
-    /// Steps that have ended, with their kinds: what comes for them later is old. In 0.130 the beginning and the end
-    /// of a review one id.
+    /// Steps that have ended, with their kinds: later messages about them are stale. In 0.130 the beginning and the
+    /// end of a review have the same id.
     ended_items: HashMap<ItemId, Ended>,
     /// What announced patches would change, those of sub-agents included.
     announced: HashMap<(ThreadId, ItemId), Vec<FileChange>>,
@@ -145,7 +145,7 @@ pub struct Turn {
     /// How often commands are being ended right now.
     ending_terminals: usize,
     declined: u32,
-    /// What an earlier engine left, where this turn was resumed.
+    /// State from an earlier engine, if this turn was resumed.
     adoption: Option<Box<Adoption>>,
     outputs: VecDeque<Output>,
 }
@@ -212,7 +212,7 @@ pub enum Input {
         ticket: TicketId,
         /// Codex's.
         id: RequestId,
-        /// What is asked.
+        /// The question.
         request: ServerRequest,
     },
     /// Someone answered.
@@ -224,7 +224,7 @@ pub enum Input {
         /// Who.
         by: Who,
     },
-    /// Someone wants the turn to stop.
+    /// A request to stop the turn.
     Interrupt {
         /// Who.
         by: Who,
@@ -242,9 +242,9 @@ pub enum Input {
     SettingsFound(Option<ModelSettings>),
     /// The file of the conversation was looked into, as asked, and this is what Codex did not report of the turn.
     UntoldFound(Untold),
-    /// What was done about a Codex that did not stop.
+    /// The action taken about a Codex that did not stop.
     Escalated(Escalation),
-    /// The commands that the turn left running were seen to; what there is to say about it.
+    /// The commands that the turn left running were handled; a note about it.
     TerminalsEnded(Option<String>),
     /// The commands of the turn that still run in the background.
     TerminalsFound(Vec<BackgroundCommand>),
@@ -300,7 +300,7 @@ pub enum Output {
         thread: ThreadId,
         /// Its turn.
         turn: TurnId,
-        /// What the model gets.
+        /// The text for the model.
         text: String,
     },
     /// Record this, with everything reported before it, before anything else is done.
@@ -443,7 +443,7 @@ impl Turn {
         self.id.as_ref()
     }
 
-    /// The sandbox and policy that hold now; Codex may have said so during the turn.
+    /// The sandbox and policy in force; Codex may have changed them during the turn.
     pub fn bounds(&self) -> &ThreadBounds {
         self.order.gate.bounds()
     }

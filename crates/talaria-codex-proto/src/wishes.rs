@@ -1,7 +1,7 @@
-//! What the model wished of the sandbox for each of its calls.
+//! The sandbox permissions that the model requested for each of its calls.
 //!
-//! Read from the raw calls, which come before Codex's request about them. A model can write anything: what cannot be read
-//! for certain is `Unclear`, and so is an id that two different calls have.
+//! Read from the raw calls, which arrive before Codex's request about them. A model can write anything: an ambiguous
+//! request is `Unclear`, and so is an id that two different calls have.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,12 +13,12 @@ use crate::wire::raw_call::RawItem;
 use talaria_core::bounds::SandboxWish;
 use talaria_core::ids::ItemId;
 
-/// The wishes of the calls of one turn, by the id that Codex's request will name as its item.
+/// The permissions requested by the calls of one turn, by the id that Codex's request will name as its item.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes(HashMap<ItemId, SandboxWish>);
 
 impl Wishes {
-    /// Remembers what a raw item wished, if it is a call.
+    /// Remembers the permissions that a raw item requests, if it is a call.
     pub fn note(&mut self, item: &RawItem) {
         let Some(call_id) = &item.call_id else { return };
         if item.kind.ends_with("_output") {
@@ -43,7 +43,7 @@ impl Wishes {
 }
 
 fn read_wish(item: &RawItem) -> SandboxWish {
-    /// A name that is there twice does not parse, in Codex as here.
+    /// A duplicate name does not parse, in Codex as here.
     #[derive(Deserialize)]
     struct Arguments {
         #[serde(default)]

@@ -1,8 +1,8 @@
 //! Keys right below the end marker. A person who adds a line to the end of a file means a key of the top level; for
 //! TOML it is one of the table above it, which is ours.
 //!
-//! Such a key is the user's and stays when our table is taken from above it. But a key that Codex knows in such a table
-//! was meant for it, and then the whole entry is the user's. Called by `survey` when all entries are found.
+//! Such a key is the user's and is kept when our table above it is removed. But a key that Codex supports in such a
+//! table was meant for it, and then the whole entry is the user's. Called by `survey` when all entries are found.
 
 use toml::de::DeValue;
 
@@ -10,7 +10,7 @@ use super::statements::{Kind, first_part};
 use super::survey::Survey;
 use super::{Record, digest};
 
-/// What is made of such keys.
+/// Treatment of such keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Below {
     /// They are no part of the entry above them, where that can be.

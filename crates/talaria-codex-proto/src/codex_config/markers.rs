@@ -39,7 +39,7 @@ pub(super) struct Region<'a> {
     pub(super) start: usize,
     /// The number of the statement that is the end marker.
     pub(super) end: usize,
-    /// What the end marker says of the entries.
+    /// The entries according to the end marker.
     pub(super) seal: &'a str,
 }
 

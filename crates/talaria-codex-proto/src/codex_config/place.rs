@@ -11,7 +11,7 @@ use talaria_core::toml_write::push_key;
 const SERVERS: &str = "mcp_servers";
 const PLUGINS: &str = "plugins";
 const PERMISSIONS: &str = "default_permissions";
-/// What Codex knows in the table of a server, in any version.
+/// Keys of a server's table, in any version of Codex.
 const SERVER_KEYS: &[&str] = &[
     "args",
     "auth",
@@ -44,7 +44,7 @@ const SERVER_KEYS: &[&str] = &[
     "tools",
     "url",
 ];
-/// What Codex knows in the table of a plugin.
+/// Keys of a plugin's table.
 const PLUGIN_KEYS: &[&str] = &["enabled", "mcp_servers"];
 /// The tables whose entries are ours to add.
 pub(super) const TABLES: [&str; 2] = [SERVERS, PLUGINS];
@@ -103,7 +103,7 @@ impl EntryPlace {
         }
     }
 
-    /// Returns whether entries of ours can be in, or be, what has this name on the top level.
+    /// Returns whether our entries can be in, or be, the top-level item with this name.
     pub(super) fn is_known(first: &str) -> bool {
         first == PERMISSIONS || TABLES.contains(&first)
     }

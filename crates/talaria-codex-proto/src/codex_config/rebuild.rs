@@ -1,7 +1,8 @@
-//! One way for everything: take out of the text what is ours, put the block with what is wanted into the rest.
+//! One algorithm for every change: remove our entries from the text, then insert the block with the planned
+//! ones.
 //!
-//! Removing is wanting nothing. A text in which everything is as wanted already is left as it is, also where the
-//! user has put comments or tables of other programs between the markers.
+//! A removal is a plan without entries. A text that matches the plan already is unchanged, also if the user has
+//! added comments or tables of other programs between the markers.
 
 use std::collections::HashSet;
 
@@ -19,10 +20,10 @@ use talaria_core::config::{ConfigProblem, Severity, position};
 use talaria_core::servers::{CodexServer, ServerField};
 
 const MARK: &str = "\u{feff}";
-/// What an entry of a plugin says.
+/// Content of a plugin's entry.
 const SWITCHED_ON: [(&str, ServerField<'static>); 1] = [("enabled", ServerField::Is(true))];
 
-/// An entry that is to be there.
+/// A planned entry.
 pub(super) struct Wanted<'a> {
     place: EntryPlace,
     digest: String,
@@ -93,7 +94,7 @@ pub(super) fn rebuild(
     before: &Added,
 ) -> Result<Planned, ConfigProblem> {
     let planned = rebuild_with(current, wanted, undecided, before, Below::Free)?;
-    // A key that the user has up there already cannot go there, so it stays in the table that ours was.
+    // A key that the user has there already cannot be moved there, so it stays in our former table.
     if planned.freed.is_empty() || parse(&planned.text).is_ok() {
         return Ok(planned);
     }
@@ -120,7 +121,7 @@ fn rebuild_with(
     let own = lost.iter().filter(|wanted| !record.contains_key(&wanted.place));
     let kept = changed.clone().map(|entry| UsersOwn { path: entry.place.clone(), why: Why::ChangedSince });
     let kept = kept.chain(own.map(|wanted| UsersOwn { path: wanted.place.clone(), why: Why::Own })).collect();
-    // What was changed since stays in the record, so that undoing can say that it is left.
+    // Changed entries stay in the record, so that an undo can report them as kept.
     let written = writing
         .iter()
         .map(|wanted| AddedEntry { place: wanted.place.clone(), digest: wanted.digest.clone() });
@@ -158,7 +159,7 @@ fn is_movable(survey: &Survey<'_>, entry: &Found) -> bool {
     entry.region.is_some() && first.is_some_and(|first| matches!(first.kind, Kind::Table(_)))
 }
 
-/// What is between markers whose seal fits.
+/// Text between markers with a valid seal.
 pub(super) fn sealed(current: &str) -> Result<Added, ConfigProblem> {
     let survey = survey(current, &Record::new(), Below::Free)?;
     let owners = survey.owners(&Record::new(), |_| true, |_| false);
@@ -192,7 +193,8 @@ impl<'s> Users<'s> {
     }
 
     fn has(&self, place: &EntryPlace) -> bool {
-        // The text is asked and not the entries: what has no statement of its own may still be in an inline table.
+        // Searches the text and not the entries: an entry without its own statement may still be in an inline
+        // table.
         self.survey.is_taken(place) && !self.others.contains(place)
     }
 }
@@ -242,7 +244,7 @@ fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
         let fate = match owner {
             Owner::User => continue,
             Owner::Us => Fate::GoesButForComments,
-            // It is put into the new block as it is, with its comments.
+            // It is copied into the new block unchanged, with its comments.
             Owner::AnotherTalaria => Fate::Goes,
             Owner::Undecided if is_movable(survey, entry) => Fate::Goes,
             Owner::Undecided => continue,
@@ -254,7 +256,7 @@ fn fates(survey: &Survey<'_>, owners: &[Owner]) -> Vec<Fate> {
     fates
 }
 
-/// Writes the block: a top-level key first, then what another Talaria put there, then ours.
+/// Writes the block: a top-level key first, then the entries of another Talaria, then ours.
 fn block(survey: &Survey<'_>, others: &[&Found], writing: &[&Wanted<'_>], newline: &str) -> String {
     let theirs = others.iter().map(|entry| (&entry.place, entry.digest.as_deref().unwrap_or_default()));
     let ours = writing.iter().map(|wanted| (&wanted.place, wanted.digest.as_str()));

@@ -1,7 +1,8 @@
-//! Takes statements out of a text and puts a block into it; all other bytes stay.
+//! Removes statements from a text and inserts a block; all other bytes are preserved.
 //!
-//! The block goes after the user's last top-level key and before the first table, so that a top-level key in it is
-//! one and the user's tables keep their keys. The comment right above the first header stays with that header.
+//! The block is inserted after the user's last top-level key and before the first table, so that a top-level key
+//! in it stays top-level and the user's tables keep their keys. The comment right above the first header stays
+//! with that header.
 
 use std::borrow::Cow;
 
@@ -11,15 +12,15 @@ use super::survey::Survey;
 /// What becomes of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It stays, byte for byte.
+    /// It is kept, byte for byte.
     Stays,
-    /// It is taken out; a comment in it can only be the user's and stays, on a line of its own.
+    /// It is removed; a comment in it can only be the user's and is kept, on its own line.
     GoesButForComments,
     /// It is taken out.
     Goes,
 }
 
-/// What is left of a text, in pieces.
+/// The remaining text, in pieces.
 pub(super) struct Rest<'a> {
     pieces: Vec<(Cow<'a, str>, What)>,
     newline: &'static str,
@@ -50,7 +51,7 @@ impl<'a> Rest<'a> {
                 Fate::Goes => {}
             }
         }
-        // A text without a line break at its end got one when the block was put after it, which then had none.
+        // A text without a final line break got one when the block was appended, which then had none.
         let was_unfinished =
             fates.last().is_some_and(|fate| *fate != Fate::Stays) && !survey.text.ends_with('\n');
         if was_unfinished && let Some((last, _)) = pieces.last_mut() {

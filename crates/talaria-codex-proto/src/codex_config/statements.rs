@@ -15,11 +15,11 @@ use toml_edit::Key;
 pub(super) struct Statement {
     /// Its bytes in the text.
     pub(super) bytes: Range<usize>,
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind,
 }
 
-/// What a statement is.
+/// Kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Lines of white space.

@@ -1,5 +1,4 @@
-//! What is in Codex's configuration now, seen as entries: what is ours, what is another Talaria's, what is the
-//! user's.
+//! The current entries of Codex's configuration, by owner: ours, another Talaria's, the user's.
 //!
 //! An entry is ours if it has the value that our record says, wherever it is and whatever became of the markers;
 //! or if it is between markers whose seal fits (then a Talaria wrote it and no one changed it since) and we want to
@@ -48,7 +47,7 @@ pub(super) struct Found {
 pub(super) enum Owner {
     /// Ours, to be replaced or removed.
     Us,
-    /// Ours, and it is not known whether it is still wanted: it stays.
+    /// Ours, and possibly still needed: it is kept.
     Undecided,
     /// A Talaria's that has another record, or ours from before the record was lost.
     AnotherTalaria,
@@ -116,7 +115,7 @@ impl<'a> Survey<'a> {
         digests.is_some_and(|digests| seal(digests) == self.markers.regions[region].seal)
     }
 
-    /// What is at the place of an entry.
+    /// The current content at an entry's path.
     pub(super) fn value(&self, entry: &Found) -> Option<&DeValue<'a>> {
         self.at(entry.astray.iter().map(String::as_str).chain(path_of(&entry.place)))
     }
@@ -177,10 +176,10 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// What a value at this place belongs to.
+/// Owner of a value at this path.
 enum Under {
     Top,
-    /// One of the tables of entries, which has a header of its own.
+    /// One of the tables of entries, which has its own header.
     Table(&'static str),
     Entry(usize),
     Other,
@@ -232,7 +231,7 @@ impl Found {
         self.region = self.region.filter(|known| Some(*known) == region);
     }
 
-    /// Returns whether it is in the way of an entry that is to be written to the same place.
+    /// Returns whether it blocks a planned entry at the same path.
     pub(super) fn is_in_the_way(&self) -> bool {
         self.astray.is_empty()
     }

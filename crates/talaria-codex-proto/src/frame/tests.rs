@@ -1,4 +1,4 @@
-//! Any bytes give one of three outcomes, and the right one.
+//! Any bytes have one of three outcomes, and the right one.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;

@@ -1,7 +1,7 @@
 //! The sandbox that Codex would use for a start, so that a profile can say the same.
 //!
-//! What Talaria asks for decides; where it asks for nothing, the user's configuration does, by Codex's own rules. A
-//! configuration that does not say enough here is left alone: a profile must neither widen nor narrow it.
+//! Talaria's requested options decide; without them the user's configuration does, by Codex's own rules. A
+//! configuration that is not explicit enough is not changed: a profile must neither widen nor narrow it.
 
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ impl ExpectedSandbox {
         }
     }
 
-    /// What a command could do with a secret there; `None` if that is not known.
+    /// What a command could do with a secret there; `None` if unknown.
     pub fn openness(&self, approval: Option<ApprovalPolicy>) -> Option<Openness> {
         match self {
             Self::Policy(policy) => Some(Openness::of(policy, approval)),

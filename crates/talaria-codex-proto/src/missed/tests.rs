@@ -1,4 +1,4 @@
-//! What was recorded, what was found, and what is told of it.
+//! Recorded steps, found steps, and the resulting report.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};

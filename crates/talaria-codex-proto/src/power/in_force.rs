@@ -1,4 +1,4 @@
-//! What Codex says is in force on a thread, in words that can be compared and kept.
+//! The settings in force on a thread, in a form that can be compared and stored.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::wire::call::ThreadStartReply;
 
-/// What is in force on a thread.
+/// The settings in force on a thread.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InForce {
     /// What commands may touch.
@@ -53,7 +53,7 @@ pub enum SandboxInForce {
 }
 
 impl InForce {
-    /// What a reply says is in force.
+    /// The settings in force according to a response.
     pub fn of(reply: &ThreadStartReply) -> Self {
         Self {
             sandbox: SandboxInForce::of(reply),
@@ -122,8 +122,8 @@ impl SandboxInForce {
     }
 }
 
-/// The writable directories besides the working directory. Newer versions have a list of workspace directories beside
-/// the list of writable ones; both can be written.
+/// The writable directories besides the working directory. Newer versions have a list of workspace directories in
+/// addition to the list of writable ones; both are writable.
 fn roots(reply: &ThreadStartReply) -> Vec<String> {
     let named = reply.sandbox.get("writableRoots").and_then(Value::as_array);
     let mut roots: Vec<String> =

@@ -1,4 +1,4 @@
-//! Tables: what was asked, what is in force, what comes of it.
+//! Tables: requested options, settings in force, result.
 
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! Converts Codex's requests into questions for people.
 //!
-//! No one can agree to something that is not shown: what cannot be shown wholly becomes `Ask::Unsupported`, and there is
-//! no question without a subject. Called by the turn machine.
+//! No one can approve an operation that is not shown: a request that cannot be shown completely becomes
+//! `Ask::Unsupported`, and every question has a subject. Called by the turn machine.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub fn ask(request: &ServerRequest, changes: Option<Vec<FileChange>>) -> Ask {
     })
 }
 
-/// `Err` is why it cannot be put to a person.
+/// `Err` is why it cannot be shown to a person.
 type Asked = Result<Ask, String>;
 
 fn command(p: &CommandApproval) -> Asked {
@@ -169,7 +169,7 @@ fn elicitation(p: &Elicitation) -> Asked {
                 item: None,
             })
         }
-        // What a yes to another of Codex's own questions would do is not known.
+        // The effect of a yes to other questions of Codex is unknown.
         (Some(kind), _) => unsupported(&format!("for Codex ({kind})")),
         (None, Some("url")) => match p.url.clone().filter(|url| !url.trim().is_empty()) {
             Some(url) => Ok(Ask::Elicitation { thread, server, message, wish: Wish::Url { url } }),

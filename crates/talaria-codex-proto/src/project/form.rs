@@ -64,7 +64,7 @@ fn kind(schema: &Value) -> Option<FieldKind> {
     })
 }
 
-/// What may be chosen, in any of the ways to write it; the inner `None` if it is written in none of them.
+/// The options, in any of their notations; the inner `None` if the notation is unknown.
 fn options(schema: &Value) -> Option<Option<Vec<FormOption>>> {
     if let Some(values) = schema.get("enum") {
         let names = array(schema, "enumNames");

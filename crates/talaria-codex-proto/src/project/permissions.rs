@@ -1,4 +1,4 @@
-//! Reads a permission profile, for showing. What is not understood is kept as text: it is shown as well.
+//! Reads a permission profile, for showing. Unknown parts are kept as text and shown as well.
 
 use serde_json::{Map, Value};
 

@@ -32,7 +32,7 @@ pub fn subject<'a>(request: &'a ServerRequest, changes: Option<&'a [FileChange]>
     })
 }
 
-/// What an answer to this request, which is about `subject`, is bound to; `None` where no answer can be kept for it.
+/// The binding of an answer to this request, which is about `subject`; `None` if no answer can be kept for it.
 pub fn binding(request: &ServerRequest, subject: Option<&Subject<'_>>) -> Option<Binding> {
     Binding::of(request.method(), &ThreadId::new(request.scope().thread?), subject?)
 }

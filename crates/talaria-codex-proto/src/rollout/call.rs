@@ -1,4 +1,4 @@
-//! A call of the model as it wrote it, and what came back: text for the model, in which the exit code is a line.
+//! A call as written by the model, and its result: text for the model, in which the exit code is a line.
 //!
 //! The file of a conversation and raw events have the same shapes. An exit code that is not written in one of the known ways
 //! is not known; neither is a failure (`failed`). Called by `rollout` and by the turn machine.
@@ -20,7 +20,7 @@ pub(crate) struct Call {
     pub(crate) tool: String,
     /// The terminal that it types into or waits for.
     pub(crate) terminal: Option<String>,
-    /// What came back so far.
+    /// The result so far.
     pub(crate) printed: String,
     command: Option<String>,
     cwd: Option<String>,
@@ -42,7 +42,7 @@ impl Call {
     }
 }
 
-/// What came back of a call.
+/// Result of a call.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) call: ItemId,
@@ -55,7 +55,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// What the model got of the failure of the call; `None` unless the text says that it failed.
+    /// The model's text about the failure of the call; `None` unless it failed.
     pub(crate) fn failure(&self, call: &Call) -> Option<String> {
         tool_failure::failure(&call.tool, &self.whole)
     }
@@ -82,7 +82,7 @@ pub(crate) fn read(item: &RawItem) -> Option<Call> {
     Some(Call { id, tool, terminal, printed: String::new(), command, cwd: text("workdir") })
 }
 
-/// Reads what came back.
+/// Parses a result.
 pub(crate) fn read_output(item: &RawItem) -> Option<Output> {
     #[derive(Deserialize)]
     struct Structured {

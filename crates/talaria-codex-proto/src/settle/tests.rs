@@ -192,7 +192,7 @@ fn a_codex_that_lost_its_client_is_believed_what_it_cannot_take_back() {
 }
 
 proptest! {
-    /// Whatever the thread holds, what is called ours was said by us, and what is called absent was not.
+    /// For any thread, input reported as found was sent by us, and input reported as absent is not in it.
     #[test]
     fn nothing_is_concluded_without_evidence(
         turns in proptest::collection::vec((0..4usize, proptest::collection::vec((0..3usize, 0..3usize), 0..3)), 0..5),

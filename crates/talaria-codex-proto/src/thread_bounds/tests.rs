@@ -1,4 +1,4 @@
-//! Where something would happen, by sandbox, policy, version and what the model wished.
+//! Where an operation would happen, by sandbox, policy, version and the model's request.
 
 use std::fmt::Write;
 
@@ -65,7 +65,7 @@ fn place_of(bounds: &ThreadBounds, fields: &Value, wish: Option<SandboxWish>) ->
     bounds.place(&project::subject(&asked(fields), None).unwrap(), wish).unwrap()
 }
 
-/// Where a command that is to be run ends up.
+/// Where a command would run.
 fn run(bounds: &ThreadBounds, wish: Option<SandboxWish>) -> Place {
     place_of(bounds, &json!({}), wish)
 }

@@ -1,4 +1,4 @@
-//! What the gate decides for each request, by mode, rules and place.
+//! Decisions of the gate for each request, by mode, rules and place.
 
 use expect_test::expect;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
-//! Resuming a turn that an earlier engine had in flight. The thread is read, what was missed is reported, and the turn
+//! Resuming a turn that an earlier engine had in flight. The thread is read, missed steps are reported, and the turn
 //! continues, or its end is reported.
 //!
-//! Until the reading is there, what Codex reports is held back: the steps that were missed came before it, and without the
-//! turn's name no one could say what belongs to it. A living Codex is believed when it says that a turn runs, completed
-//! or failed. That it has no such turn, or that it was interrupted, has to be read again before it counts.
+//! Until the read is complete, frames of Codex are held: the missed steps precede them, and without the turn's name it is
+//! unknown which belong to it. A living Codex is trusted if it reports a turn as running, completed or failed. A missing
+//! or interrupted turn must be read again before it counts.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ const OFFER_LIMIT: Duration = Duration::from_secs(5);
 /// Reported where an adopted turn cannot be followed to its end.
 const WHY: &str = "Talaria ended while the turn ran";
 
-/// What an earlier engine left.
+/// State from an earlier engine.
 #[derive(Debug)]
 pub(super) struct Adoption {
     stage: Stage,
@@ -44,7 +44,7 @@ pub(super) struct Adoption {
     /// The steps as recorded.
     begun: Vec<Item>,
     ended: Vec<Item>,
-    /// What came before the reading.
+    /// Frames before the read.
     held: Vec<Input>,
     /// The turn that may have been interrupted.
     doubted: Option<(TurnId, Found)>,
@@ -53,7 +53,7 @@ pub(super) struct Adoption {
     interrupted: u32,
     unknown: u32,
     read_again: Option<Moment>,
-    /// What was missed has been reported.
+    /// Missed steps have been reported.
     is_told: bool,
     /// Requests that Codex has not offered again.
     pub(super) awaited: Vec<RecordedRequest>,
@@ -68,8 +68,8 @@ impl Adoption {
 }
 
 impl Turn {
-    /// Resumes a turn that an earlier engine had in flight. The first thing it wants is that the thread is read: on a
-    /// living Codex by the answer to `thread/resume`, which what Codex reports next follows; its vantage is `Reconnected`.
+    /// Resumes a turn that an earlier engine had in flight. Its first output is a read of the thread: on a living Codex
+    /// the response to `thread/resume`, which Codex's next frames follow; its vantage is `Reconnected`.
     pub fn adopt(now: Moment, order: Order, flight: Flight) -> Self {
         let limit = order.limit.map(|limit| limit.saturating_sub(flight.used));
         let mut turn = Self::new(now, order);
@@ -99,7 +99,7 @@ impl Turn {
             turn.total.partial = false;
             return turn;
         }
-        // Codex reports tokens once. What it reported to no engine is unknown until its next total.
+        // Codex reports tokens once. A total that no engine received is unknown until the next one.
         turn.total.partial = true;
         turn.adoption = Some(Box::new(Adoption {
             stage: flight.stage,
@@ -159,7 +159,7 @@ impl Turn {
                 }
                 None
             }
-            // What Codex said before it went still holds.
+            // Codex's last report before it ended is still valid.
             Input::Gone(why) => {
                 self.release(now);
                 Some(Input::Gone(why))
@@ -168,8 +168,7 @@ impl Turn {
         }
     }
 
-    /// The turn, if something that was held back shows that it runs or has ended under our eyes. A turn without a name is
-    /// the one that began here.
+    /// The turn, if a held frame shows that it runs or has ended. A turn without a name is the one that began here.
     fn sign_of_life(&self) -> Option<TurnId> {
         let adoption = self.adoption.as_ref()?;
         let doubted = adoption.doubted.as_ref().map(|(turn, _)| turn);
@@ -189,7 +188,7 @@ impl Turn {
         })
     }
 
-    /// Takes what was held back.
+    /// Processes the held frames.
     fn release(&mut self, now: Moment) {
         let held = self.adoption.as_mut().map(|adoption| std::mem::take(&mut adoption.held));
         for input in held.unwrap_or_default() {
@@ -199,7 +198,7 @@ impl Turn {
 
     /// Takes what the thread says about a turn that was resumed.
     pub(super) fn settle_adopted(&mut self, now: Moment, settlement: Settlement, why: &str) {
-        // What Codex reports by itself is better than a doubtful reading.
+        // A report of Codex is better evidence than a doubtful read.
         let sign = self.sign_of_life();
         match settlement {
             Settlement::NotThere | Settlement::Unknown { .. } if let Some(turn) = sign => {
@@ -233,7 +232,7 @@ impl Turn {
         }
     }
 
-    /// Counts a reading that says this; if that is not enough, the thread is to be read again.
+    /// Counts a read with this result; if that is not enough, the thread is read again.
     fn is_certain(&mut self, now: Moment, seen: fn(&mut Adoption) -> &mut u32, enough: u32) -> bool {
         let Some(adoption) = &mut self.adoption else { return true };
         let count = seen(adoption);
@@ -317,7 +316,7 @@ impl Turn {
         self.emit(Event::Gap(gap));
     }
 
-    /// When an adopted turn wants to be woken for what an earlier engine left.
+    /// Wake-up time of an adopted turn for the state of an earlier engine.
     pub(super) fn adoption_at(&self) -> Option<Moment> {
         let adoption = self.adoption.as_ref()?;
         let read_again = adoption.read_again.filter(|_| self.is_holding());

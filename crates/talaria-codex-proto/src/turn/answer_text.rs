@@ -7,7 +7,7 @@ pub(super) struct AnswerText {
     last_final: Option<String>,
     last_partial: Option<String>,
     last_unmarked: Option<String>,
-    /// What the thread says, where nothing was received.
+    /// The thread's text, if nothing was received.
     read: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl AnswerText {
         self.read = text;
     }
 
-    /// The answer of a turn that did not complete: what came before it stopped is no answer, unless the model marked it.
+    /// The answer of a turn that did not complete: text before the stop is not an answer, unless the model marked it.
     pub(super) fn final_text(&self) -> Option<String> {
         self.last_final.clone()
     }

@@ -1,10 +1,10 @@
-//! What the questions of a turn say about its steps: which of them never ran, and which words to the model are Talaria's own.
+//! Conclusions from the requests of a turn about its steps: which of them never ran, and which messages to the model are
+//! Talaria's own.
 //!
 //! A step that was asked about and never accepted did not run, so it must not be reported as unfinished when the turn ends,
-//! unless another client of Codex may have accepted it.
-//! The reason for a refusal reaches the model as further input and comes back from Codex as a message of the user's; it
-//! must not be shown as something the person said. Derived from the events of the turn alone, so that a turn adopted from
-//! an earlier engine knows the same.
+//! unless another client of Codex may have accepted it. The reason for a refusal reaches the model as further input, and
+//! Codex echoes it as a message of the user; it must not be shown as the person's input. Derived from the events of the
+//! turn alone, so that a resumed turn has the same conclusions.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ const LABEL_CHARS: usize = 300;
 pub struct Approvals {
     asked: HashMap<TicketId, Asked>,
     steps: HashMap<ItemId, Approval>,
-    /// What the model got about refusals, until Codex reports it.
+    /// Texts about refusals sent to the model, until Codex echoes them.
     notes: Vec<String>,
 }
 
@@ -98,12 +98,12 @@ impl Approvals {
     }
 }
 
-/// What a request is about, as far as the model is reminded of it.
+/// The subject of a request, as the model is reminded of it.
 pub(super) fn label(ask: &Ask) -> String {
     ask.label().chars().take(LABEL_CHARS).collect()
 }
 
-/// What the model gets about a refusal.
+/// The text for the model about a refusal.
 pub(super) fn refusal_note(label: &str, by: Who, reason: &str) -> String {
     // A rule speaks for itself: the person has said nothing.
     let lead = if by == Who::User { "I declined this request" } else { "This request was declined" };

@@ -20,7 +20,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Attachment, Item, ItemBody};
 
-/// How texts begin that Codex puts in the place of an image.
+/// Prefixes of texts with which Codex replaces an image.
 const LEFT_OUT: &[&str] = &[
     "image content omitted because ",
     "Codex cannot attach image at `",
@@ -35,7 +35,7 @@ pub(super) struct RawCalls {
     open: HashMap<ItemId, Call>,
     /// Texts that the model got instead of images, until the message that they belong to is reported.
     images: Vec<String>,
-    /// What the person said, and whether there were images with it.
+    /// The person's input, and whether it had images.
     said: String,
     has_images: bool,
     /// Does this thread have raw events?
@@ -101,7 +101,7 @@ impl Turn {
         call.ended(code, &self.order.cwd).map(project::item)
     }
 
-    /// Reports a call as failed unless it has a step of its own.
+    /// Reports a call as failed unless it has its own step.
     fn tell_failed(&mut self, item: Item) {
         if self.open_items.contains_key(&item.id) || self.ended_items.contains_key(&item.id) {
             return;
@@ -140,7 +140,7 @@ impl Turn {
         self.calls.has_images |= attachments.iter().any(|attachment| attachment.kind == "image");
     }
 
-    /// A message of the person's was reported: what was left out of it is known by now, where there are raw events.
+    /// A message of the person was reported: with raw events it is known by now which images were omitted.
     pub(super) fn warn_about_images(&mut self) {
         let images = std::mem::take(&mut self.calls.images);
         self.tell_left_out(images);

@@ -20,9 +20,9 @@ pub(super) struct Children {
 #[derive(Debug)]
 struct Child {
     phase: AgentPhase,
-    /// What it works on, once it said so.
+    /// Its current turn, once reported.
     turn: Option<TurnId>,
-    /// Its steps that have begun, and those that have ended: what is reported twice counts once.
+    /// Its steps that have begun, and those that have ended: a repeated report counts once.
     begun: HashSet<ItemId>,
     ended: HashSet<ItemId>,
     /// Its commands that run: they can outlive an interrupt.
@@ -142,7 +142,7 @@ impl Turn {
         }
     }
 
-    /// A step of the parent reports the state of a sub-agent. What it works on is known only from itself.
+    /// A step of the parent reports the state of a sub-agent. Its turn is known only from its own reports.
     fn child_stands(&mut self, thread: &ThreadId, phase: AgentPhase) {
         let turn = match phase {
             AgentPhase::Running => self.children.turn_of(thread),
@@ -151,7 +151,7 @@ impl Turn {
         self.set_child(thread, phase, turn);
     }
 
-    /// Takes what came on another thread. That of a thread no one named is foreign.
+    /// Handles a frame of another thread. An unknown thread is foreign.
     pub(super) fn overhear(&mut self, now: Moment, notification: Notification<'static>) {
         let is_child = notification.scope().thread.is_some_and(|thread| self.children.has(thread));
         if is_child {

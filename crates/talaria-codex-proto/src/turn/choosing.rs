@@ -1,8 +1,8 @@
-//! Model and effort: what a turn asks for, and what Codex says is in force.
+//! Model and effort: requested values, and those that Codex reports as in force.
 //!
-//! Only Codex's word counts. Newer versions report every change (`thread/settings/updated`, before they answer
-//! `turn/start`); older ones say nothing, but write what each turn runs with into the file of the conversation, which is
-//! read then. What stays without evidence until the turn ends is reported as that.
+//! Only Codex's report counts. Newer versions report every change (`thread/settings/updated`, before the response to
+//! `turn/start`); older ones report nothing, but write the settings of each turn into the rollout file, which is read
+//! then. A value without evidence until the turn ends is reported as unknown.
 
 use std::time::Duration;
 
@@ -24,19 +24,19 @@ pub enum ToldBy {
     File,
 }
 
-/// What is in force when a turn is ordered, and what it asks for beyond that.
+/// The values in force when a turn is requested, and the differing ones that it requests.
 #[derive(Clone, Debug, Default)]
 pub struct Choosing {
-    /// What is in force.
+    /// The values in force.
     pub in_force: ModelSettings,
-    /// What is asked for and not in force yet; empty once Codex said what is.
+    /// Requested values that are not in force yet; empty once Codex reported the values in force.
     pub wanted: ModelSettings,
     /// Where Codex says what is.
     pub told_by: ToldBy,
 }
 
 impl Choosing {
-    /// What has to be asked for, given what is wished and what is in force.
+    /// The values to request, given the choice and the values in force.
     pub fn new(wished: ModelSettings, in_force: ModelSettings, told_by: ToldBy) -> Self {
         let wanted = ModelSettings {
             model: wished.model.filter(|model| in_force.model.as_ref() != Some(model)),
@@ -47,7 +47,7 @@ impl Choosing {
 }
 
 impl Turn {
-    /// Codex has the turn: what it runs with can be looked up, where Codex does not report it.
+    /// Codex has the turn: its settings can be read from the file, if Codex does not report them.
     pub(super) fn look_up_settings(&mut self) {
         let choosing = &self.order.choosing;
         if choosing.told_by == ToldBy::File && !choosing.wanted.is_empty() {

@@ -9,14 +9,14 @@ use crate::settle::Deed;
 use talaria_core::event::Usage;
 use talaria_core::item::{Compaction, CompactionCause};
 
-/// What is known of the context.
+/// Known figures of the context.
 #[derive(Debug, Default)]
 pub(super) struct ContextWatch {
     /// Tokens in it after the last request.
     now: Option<u64>,
     /// Did Codex say that another model is in force since this turn began?
     pub(super) is_model_new: bool,
-    /// What is known of the shortening that is under way.
+    /// Figures of the compaction in progress.
     shortening: Option<Compaction>,
 }
 
@@ -35,12 +35,12 @@ impl ContextWatch {
         self.now = Some(last.total);
     }
 
-    /// Whether a shortening is under way.
+    /// Whether a compaction is in progress.
     pub(super) fn is_shortening(&self) -> bool {
         self.shortening.is_some()
     }
 
-    /// A shortening begins; `before` says what came before it in this turn.
+    /// A compaction begins; `before` is the preceding activity in this turn.
     pub(super) fn begin_compaction(&mut self, before: LastWord) {
         // Codex shortens for another model before that model does anything.
         let is_for_model = self.is_model_new && before == LastWord::Prompt;
@@ -50,7 +50,7 @@ impl ContextWatch {
 }
 
 impl Turn {
-    /// What is known of the shortening that has just ended.
+    /// Figures of the compaction that has just ended.
     pub(super) fn compaction(&mut self) -> Compaction {
         let mut facts = self.context.shortening.take().unwrap_or_default();
         if self.order.deed == Deed::Compaction {

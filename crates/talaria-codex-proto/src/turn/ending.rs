@@ -1,5 +1,5 @@
-//! The end of a turn: Codex's word fixes the outcome, then what belongs to it is waited for, each thing for a bounded
-//! time: items that come late, commands that outlive an interrupt, sub-agents that are still at work, what the file says.
+//! The end of a turn: Codex's report fixes the outcome, then the rest of the turn is awaited, each part for a bounded
+//! time: late items, commands that outlive an interrupt, working sub-agents, the content of the file.
 
 use std::time::Duration;
 
@@ -25,14 +25,14 @@ const STOPPED_CHILDREN_LIMIT: Duration = Duration::from_secs(5);
 /// How long sub-agents are waited for. The time that a person takes to answer them does not count.
 const CHILDREN_LIMIT: Duration = Duration::from_secs(60);
 
-/// What is still awaited, and until when.
+/// Parts still awaited, with deadlines.
 #[derive(Debug)]
 pub(super) struct Waits {
     items: Option<Moment>,
     terminals: Option<Moment>,
     children: Option<Deadline>,
     pub(super) settings: Option<Moment>,
-    /// What the file says beyond what Codex reported.
+    /// Steps in the file that Codex did not report.
     pub(super) untold: Option<Moment>,
     /// The sub-agents were asked to stop.
     are_children_stopped: bool,
@@ -62,7 +62,7 @@ impl Turn {
         self.conclude(now, outcome);
     }
 
-    /// What Codex's word for the end means.
+    /// Interprets Codex's status of an ended turn.
     pub(super) fn outcome_of(&self, status: TurnStatus, error: Option<&TurnError>) -> Outcome {
         match status {
             TurnStatus::Completed => Outcome::Completed,
@@ -85,7 +85,8 @@ impl Turn {
             return;
         }
         let is_interrupted = matches!(outcome, Outcome::Interrupted { .. });
-        // What is open when a turn is interrupted never completes by itself, and its commands run on.
+        // Steps that are open when a turn is interrupted never complete by themselves, and their commands
+        // continue to run.
         if is_interrupted {
             let (thread, commands) = (self.order.thread.clone(), self.open_commands());
             self.end_terminals(now, thread, commands);
@@ -184,8 +185,8 @@ impl Turn {
         }
     }
 
-    /// Stops the sub-agents that are waited for. What they leave running is seen to when they say that they have ended,
-    /// so a little of the wait remains; who does not want that either says so again.
+    /// Stops the awaited sub-agents. Their leftover commands are handled when they report their end, so a part of the
+    /// wait remains; a second request skips that, too.
     pub(super) fn stop_waiting_for_children(&mut self, now: Moment, by: Who) {
         let Phase::Ending { waits, .. } = &mut self.phase else { return };
         if waits.children.is_none() {

@@ -1,7 +1,7 @@
 //! A turn that an earlier engine had in flight, as it was recorded: what `Turn::adopt` starts from.
 //!
-//! The steps come from the events that were kept (`replay`), the requests from their own records, because what goes to
-//! Codex is not in the events. Nothing is judged here; a record that is missing something makes a flight that knows less.
+//! The steps come from stored events (`replay`), the requests from their own records, because answers to Codex are not in
+//! the events. Nothing is decided here; an incomplete record leads to an incomplete flight.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::request::{Answer, Ask, Decision, Who};
 
-/// What is known of a turn that was in flight.
+/// Recorded state of a turn that was in flight.
 #[derive(Clone, Debug)]
 pub struct Flight {
-    /// How far its input was: sent, accepted or unknown. What was only prepared is sent now, once.
+    /// Stage of its input: sent, accepted or unknown. Input that was only prepared is sent now, once.
     pub stage: Stage,
     /// The turn, if Codex had named it.
     pub turn: Option<TurnId>,
@@ -107,7 +107,7 @@ pub struct RecordedRequest {
     pub asked: RequestIdentity,
     /// What people were shown.
     pub ask: Ask,
-    /// What an answer is bound to.
+    /// Binding of an answer.
     pub binding: Option<Binding>,
     /// How far the answer is.
     pub standing: AnswerStage,

@@ -1,4 +1,4 @@
-//! The steps of a turn: each begins once and ends once, as completed or as abandoned. What is reported twice counts once.
+//! The steps of a turn: each begins once and ends once, as completed or as abandoned. A repeated report counts once.
 
 use std::collections::hash_map::Entry;
 
@@ -113,7 +113,7 @@ impl Turn {
     }
 }
 
-/// What is remembered of a step that has begun.
+/// State of a started step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenItem {
     /// A command: it can outlive its turn.

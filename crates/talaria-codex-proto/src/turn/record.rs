@@ -1,7 +1,7 @@
-//! What has to be recorded of the questions of a turn, so that another engine can take them up where they were.
+//! Records about the requests of a turn, from which another engine resumes them.
 //!
-//! An answer goes through these in order: `Opened`, then `Delivering` before the first byte of it is written, then its
-//! `Fate`. Nothing here is for people; the events are.
+//! An answer passes these stages in order: `Opened`, then `Delivering` before the first byte of it is written, then
+//! its `Fate`. Nothing here is for people; the events are.
 
 use super::flight::RequestIdentity;
 use talaria_core::escrow::Binding;
@@ -18,7 +18,7 @@ pub enum Record {
     Delivering {
         /// Our name for the request.
         ticket: TicketId,
-        /// The answer; a secret in it is not to be kept.
+        /// The answer; a secret in it must not be stored.
         answer: Box<Answer>,
         /// Who answered.
         by: Who,
@@ -39,14 +39,14 @@ pub enum Record {
     },
 }
 
-/// What has to be known of a request, so that it is found again and its answer is bound to it.
+/// Identity and binding of a request, from which it is found again.
 #[derive(Clone, Debug)]
 pub struct Opened {
     /// Our name for it.
     pub ticket: TicketId,
     /// Codex's.
     pub asked: RequestIdentity,
-    /// What an answer is bound to; `None` where none can be kept.
+    /// Binding of an answer; `None` if none can be kept.
     pub binding: Option<Binding>,
     /// Where it would happen.
     pub place: Option<Place>,
@@ -57,9 +57,9 @@ pub struct Opened {
 pub enum Fate {
     /// Codex has it: it said so, or continued.
     Delivered,
-    /// It may have been written; Codex went before it said anything.
+    /// It may have been written; Codex ended without a confirmation.
     Unknown,
-    /// It was never written, and Codex is gone. It may be put in escrow.
+    /// It was never written, and Codex has ended. It may be kept in escrow.
     Kept {
         /// The answer.
         answer: Box<Answer>,

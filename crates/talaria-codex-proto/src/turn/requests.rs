@@ -1,8 +1,8 @@
 //! The questions of a turn: opened once, answered once, closed when Codex says so or the turn ends.
 //!
-//! Before an answer is written, that it will be is reported (`Delivering`), and afterwards what became of it (`Fate`). The
-//! deadline does not run while one is open. What no one could be asked is counted. An answer that does not fit its
-//! question is not sent; the person who gave it is informed, and the question stays open.
+//! An answer is reported before it is written (`Delivering`), and its result afterwards (`Fate`). The deadline is paused
+//! while a request is open. Requests that no one could be asked are counted. An answer that does not match its question is
+//! not sent; its author is informed, and the question stays open.
 
 use super::approvals::{label, refusal_note};
 use super::flight::RequestIdentity;
@@ -61,7 +61,7 @@ impl Turn {
         request: ServerRequest,
     ) {
         let known = self.open_requests.iter().any(|open| open.id == id);
-        // What a Codex that is gone left cannot be answered.
+        // Requests of a Codex that has ended cannot be answered.
         if known || self.is_codex_gone() {
             return;
         }
@@ -102,7 +102,7 @@ impl Turn {
         }
     }
 
-    /// What a patch would change, as it was announced: the request does not say.
+    /// The changes of a patch, as announced before: the request does not contain them.
     pub(super) fn changes_of(&self, request: &ServerRequest) -> Option<Vec<FileChange>> {
         match request {
             ServerRequest::Patch(p) => self.announced.get(&(p.thread_id.clone(), p.item_id.clone())).cloned(),
@@ -356,8 +356,8 @@ pub(super) fn changes_in(ask: &Ask) -> Option<&[FileChange]> {
 }
 
 impl OpenRequest {
-    /// The wire has no place for a reason, so it goes in as further input of the turn that asks; a request of a server
-    /// may not say which that is, and then it is ours.
+    /// The wire has no field for a reason, so it is sent as further input of the turn that asks; a request of a server
+    /// may not name that turn, and then it is ours.
     fn reason_for_the_model(&self, answer: &Answer, by: Who, ours: Option<&TurnId>) -> Option<Output> {
         let reason = answer.given_reason()?;
         let scope = self.request.scope();

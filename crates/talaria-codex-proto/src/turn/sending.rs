@@ -1,6 +1,6 @@
-//! The way of the input to Codex, and what is known about it: `prepared`, `sent`, `accepted`, then `settled` or
-//! `unknown`. Each stage is reported before the step it names is taken. What is unknown is settled by reading the thread,
-//! never by sending again.
+//! Delivery of the input to Codex, and its stages: `prepared`, `sent`, `accepted`, then `settled` or `unknown`. Each
+//! stage is reported before the step it names is taken. An unknown stage is settled by reading the thread, never by
+//! sending again.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Turn {
         }
     }
 
-    /// The id comes twice, in the answer to `turn/start` and in `turn/started`, in either order.
+    /// The id arrives twice, in the response to `turn/start` and in `turn/started`, in either order.
     pub(super) fn accept(&mut self, id: TurnId) {
         if self.id.is_some() {
             return;
@@ -60,7 +60,7 @@ impl Turn {
         }
     }
 
-    /// Codex took what was sent; `turn/started` brings the name of the turn, and may have come already.
+    /// Codex accepted the input; `turn/started` has the name of the turn, and may have arrived already.
     pub(super) fn await_beginning(&mut self, now: Moment) {
         if self.id.is_none() && matches!(self.phase, Phase::Starting) {
             self.begins_until = Some(now + BEGIN_LIMIT);
@@ -94,7 +94,7 @@ impl Turn {
         }
     }
 
-    /// What Codex said about the end before it went still holds; everything else has to be read.
+    /// Codex's report of the end before it died is still valid; everything else must be read.
     pub(super) fn codex_gone(&mut self, now: Moment, why: String) {
         self.children_gone();
         match &self.phase {
@@ -117,7 +117,7 @@ impl Turn {
 
     fn settle(&mut self, now: Moment, why: String, evidence: Settling) {
         self.record(Stage::Unknown);
-        // An answer that is given while Codex is gone is kept, so its questions stay open until the turn is settled.
+        // An answer recorded while Codex is down is kept, so requests stay open until the turn is settled.
         if evidence != Settling::Gone {
             self.void_requests(End::Lost);
         }
@@ -169,7 +169,7 @@ impl Turn {
             Settlement::Ended(ended) => {
                 self.accept(ended.turn.clone());
                 match ended.status {
-                    // No one asked for it: the turn broke off when Codex went.
+                    // No one asked for it: the turn was cut short when Codex ended.
                     TurnStatus::Interrupted if self.stopped_by.is_none() => {
                         let found = Found { items: ended.items, extent: ended.extent };
                         self.tell_missed(now, found, Course::Over);
@@ -188,7 +188,7 @@ impl Turn {
         }
     }
 
-    /// What a look at the thread says about a turn that was silent for long. It ends only what Codex calls ended.
+    /// Handles a read of the thread of a long silent turn. It ends the turn only if Codex reports it as ended.
     fn take_check(&mut self, now: Moment, settlement: Settlement) {
         match settlement {
             Settlement::Ended(ended) if self.id.as_ref() == Some(&ended.turn) => {
@@ -217,8 +217,8 @@ impl Turn {
         self.answer.take_read(read.text());
     }
 
-    /// Ends a turn that can no longer be followed. What Codex said about its end before that still holds, and the mark
-    /// of an aborted conversation counts where nothing better is known.
+    /// Ends a turn that can no longer be followed. An earlier report of its end is still valid, and the mark of an
+    /// aborted conversation counts as weaker evidence.
     pub(super) fn lose(&mut self, why: String) {
         let outcome = match &self.phase {
             Phase::Ending { outcome, .. } => outcome.clone(),

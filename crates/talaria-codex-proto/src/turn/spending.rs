@@ -1,8 +1,8 @@
 //! The tokens that a turn spent: the difference between Codex's running total of the thread and the total before the turn.
 //!
 //! Codex reports each total once. A report that came while no engine was connected is made up for by the next one; if none
-//! follows, the figures are `partial`, so that nobody reads them as the whole. Called by what reads notifications and by the
-//! end of a turn.
+//! follows, the figures are `partial`, so that no one mistakes them for the total. Called when a notification is read and at
+//! the end of a turn.
 
 use super::Turn;
 use super::unanswered::LastWord;

@@ -74,7 +74,7 @@ impl Turn {
         }
     }
 
-    /// What a stopped turn's sub-agents do is not wanted either.
+    /// The sub-agents of a stopped turn are stopped, too.
     pub(super) fn interrupt_children(&mut self) {
         for (thread, turn) in self.children.running_turns() {
             self.outputs.push_back(Output::Interrupt { thread, turn });

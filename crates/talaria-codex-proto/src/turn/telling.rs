@@ -1,4 +1,4 @@
-//! What Codex reports: only what belongs to this thread and this turn counts, and all of that is used.
+//! Reports of Codex: only those of this thread and this turn count, and all of them are used.
 
 use super::{Moment, Turn};
 use crate::project;
@@ -12,7 +12,7 @@ impl Turn {
         let thread_fits = scope.thread.is_none_or(|thread| thread == self.order.thread.as_str());
         let turn_fits = match (scope.turn, &self.id) {
             (Some(theirs), Some(ours)) => theirs == ours.as_str(),
-            // Before the id is known only `turn/started` of this thread may bring it, and never that of an older turn.
+            // Before the id is known only `turn/started` of this thread may set it, and never that of an older turn.
             (Some(theirs), None) => {
                 let is_old = self.order.after.as_ref().is_some_and(|old| old.as_str() == theirs);
                 matches!(notification, Notification::TurnStarted(_)) && !is_old
@@ -75,7 +75,7 @@ impl Turn {
                     input: Some(last.input).filter(|input| *input > 0),
                 });
             }
-            // What came before the turn has begun may be as old as the turn before it.
+            // Frames before the beginning of the turn may belong to the previous one.
             Notification::RateLimitsUpdated(p) if self.begun && !p.rate_limits.is_empty() => {
                 self.tell_limits(project::rate_limits(p.rate_limits));
             }
@@ -92,13 +92,13 @@ impl Turn {
             Notification::Error(p) if p.will_retry => {
                 self.emit(Event::Retrying { message: p.error.to_string() });
             }
-            // It comes again with `turn/completed`, or should.
+            // It is repeated in `turn/completed`, or should be.
             Notification::Error(p) => self.last_error = Some(p.error),
             other => self.warn_about(other),
         }
     }
 
-    /// What a person should know, without effect on the turn; and what no one needs.
+    /// Notifications for the user without effect on the turn, and ignored ones.
     fn warn_about(&mut self, notification: Notification<'static>) {
         let message = match notification {
             Notification::Warning(p) | Notification::GuardianWarning(p) => p.message,
@@ -182,7 +182,7 @@ impl Turn {
         self.emit(Event::Warning { message });
     }
 
-    /// A piece of text. What comes after the whole is old.
+    /// A piece of text. Pieces after the complete text are stale.
     fn piece(&mut self, d: Delta<'static>, event: fn(ItemId, String) -> Event) {
         let item = ItemId::new(d.item_id);
         if !self.ended_items.contains_key(&item) {

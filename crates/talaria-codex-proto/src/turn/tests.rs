@@ -1,7 +1,7 @@
-//! The turn machine, as transcripts: each test is one text of steps with what came of them.
+//! The turn machine, as transcripts: each test is one text of steps with their outputs.
 //!
-//! `script` is the language and how outputs are written; the other files are the promises. A transcript holds its own
-//! steps, so `UPDATE_EXPECT=1 cargo test` rewrites only the lines that begin with `=>`.
+//! `script` is the language and how outputs are written; the other files are the promises. A transcript contains its
+//! own steps, so `UPDATE_EXPECT=1 cargo test` rewrites only the lines that begin with `=>`.
 
 mod adopted;
 mod asking;

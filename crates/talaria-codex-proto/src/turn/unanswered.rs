@@ -1,12 +1,12 @@
-//! What was said to a running turn and came too late for the model: Codex puts it into the conversation and ends the turn.
+//! Input to a running turn that arrived too late for the model: Codex adds it to the conversation and ends the turn.
 //!
-//! Evidence is the order of steps: nothing of the model's came after it. Its sender would wait for an answer.
+//! The evidence is the order of steps: no step of the model follows it. Its sender would wait for an answer.
 
 use super::Turn;
 use talaria_core::event::Event;
 use talaria_core::outcome::Outcome;
 
-/// What is known about the last words of the person.
+/// State of the person's last input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum LastWord {
     /// Only the person has spoken.

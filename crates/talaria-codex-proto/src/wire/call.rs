@@ -42,7 +42,7 @@ use talaria_core::ids::{ThreadId, TurnId};
 pub trait Call: Serialize {
     /// The JSON-RPC method.
     const METHOD: &'static str;
-    /// What is read of the answer.
+    /// The response type.
     type Reply: DeserializeOwned;
 }
 
@@ -127,7 +127,7 @@ pub struct ClientInfo {
     pub version: String,
 }
 
-/// What a client wants of a connection.
+/// Capabilities that a client requests for a connection.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
@@ -135,7 +135,7 @@ pub struct Capabilities {
     pub experimental_api: bool,
 }
 
-/// What Codex says of itself.
+/// Codex's self-description.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeReply {
@@ -276,12 +276,12 @@ pub struct Account {
     pub plan_type: Option<String>,
 }
 
-/// Reads Codex's configuration as it holds in a directory.
+/// Reads Codex's effective configuration in a directory.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigRead {
     pub cwd: String,
-    /// Whether to list the files it came from.
+    /// Whether to list its source files.
     pub include_layers: bool,
 }
 
@@ -289,7 +289,7 @@ pub struct ConfigRead {
 #[derive(Clone, Debug, Deserialize)]
 pub struct ConfigReadReply {
     pub config: EffectiveConfig,
-    /// The files it came from, as they are, if they were asked for. Some keys are in no other field.
+    /// Its source files, unchanged, if requested. Some keys are in no other field.
     #[serde(default)]
     pub layers: Option<Vec<Value>>,
 }
@@ -315,7 +315,7 @@ pub struct EffectiveConfig {
     /// The sandbox, if the user said so.
     #[serde(default)]
     pub sandbox_mode: Option<String>,
-    /// What the user wants the model told besides Codex's own words.
+    /// The user's additional instructions for the model.
     #[serde(default)]
     pub developer_instructions: Option<String>,
     /// The permission profile, if the user chose one; it is used where no sandbox is asked for.
@@ -324,13 +324,13 @@ pub struct EffectiveConfig {
     /// The permission profiles of the user's own.
     #[serde(default)]
     pub permissions: Option<Map<String, Value>>,
-    /// The named set of settings that the user chose; what it says about the sandbox is not in the fields above.
+    /// The profile that the user chose; its sandbox settings are not in the fields above.
     #[serde(default)]
     pub profile: Option<String>,
-    /// What a sandbox that can be written in is like, if the user said so.
+    /// Settings of the writable sandbox, if the user set them.
     #[serde(default)]
     pub sandbox_workspace_write: Option<WorkspaceConfig>,
-    /// What the user said about directories.
+    /// The user's settings for directories.
     #[serde(default)]
     pub projects: Option<Map<String, Value>>,
     /// The MCP servers of the user's own.
@@ -338,7 +338,7 @@ pub struct EffectiveConfig {
     pub mcp_servers: Option<UsersServers>,
 }
 
-/// What a sandbox that can be written in is like.
+/// Settings of the writable sandbox.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct WorkspaceConfig {

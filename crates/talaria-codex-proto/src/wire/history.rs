@@ -1,7 +1,7 @@
 //! A conversation as Codex reports it when it is read: its turns, oldest first, each with its items.
 //!
-//! Read after something went missing, so nothing here fails because of one odd item: it is kept whole. The user's
-//! messages come with our own id where the version keeps it. `settle` decides what all of it means.
+//! Read after a loss, so nothing here fails because of one odd item: it is kept whole. The user's messages have
+//! our own id if the version stores it. `settle` interprets the result.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -24,7 +24,7 @@ pub struct ThreadReadReply {
 pub struct History {
     pub id: ThreadId,
     pub status: ThreadStatus,
-    /// How it is kept: `paginated` has all steps when it is read, anything else, or nothing (0.130), only messages.
+    /// Storage mode: `paginated` returns all steps when read, anything else, or nothing (0.130), only messages.
     #[serde(default)]
     pub history_mode: Option<String>,
     /// The beginning of what the person said first; empty before that.
@@ -35,7 +35,7 @@ pub struct History {
     pub turns: Vec<HistoryTurn>,
 }
 
-/// What a conversation does, an object with a `type`.
+/// Status of a conversation, an object with a `type`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ThreadStatus {
@@ -82,7 +82,7 @@ impl History {
         self
     }
 
-    /// What is reported of a turn.
+    /// A reported turn.
     pub fn extent(&self, turn: &HistoryTurn) -> Extent {
         match self.history_mode.as_deref() {
             Some("paginated") => Extent::Steps,
@@ -107,7 +107,7 @@ impl<'de> Deserialize<'de> for HistoryItem {
     }
 }
 
-/// What the person said, as the conversation has it.
+/// The person's input, as stored in the conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct UserMessageRef<'a> {
     pub content: &'a [WireInput],
@@ -116,7 +116,7 @@ pub struct UserMessageRef<'a> {
 }
 
 impl HistoryTurn {
-    /// What the person said in this turn, in order.
+    /// The person's inputs in this turn, in order.
     pub fn said(&self) -> impl Iterator<Item = UserMessageRef<'_>> {
         self.items.iter().filter_map(|item| match &item.0.body {
             WireBody::UserMessage { content, client_id } => {

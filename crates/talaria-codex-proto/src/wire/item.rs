@@ -1,5 +1,5 @@
-//! Items as Codex writes them. An item of a kind that this build does not know, or whose known part does not fit, is
-//! kept whole as `Other`: it is never an error and never dropped.
+//! Items as Codex writes them. An item of a kind that this build does not know, or whose known part does not match,
+//! is kept whole as `Other`: it is never an error and never dropped.
 //!
 //! `frequent` reads the kinds that come all the time in one pass over the message; `rare` takes a second look at what
 //! that pass does not know. `project` converts the result.
@@ -50,21 +50,21 @@ impl WireItem {
     }
 }
 
-/// What an item is.
+/// Kind of an item.
 #[derive(Clone, Debug)]
 pub enum WireBody {
-    /// What the person said.
+    /// Input of the person.
     UserMessage {
         content: Vec<WireInput>,
         /// The id that the client sent with it.
         client_id: Option<String>,
     },
-    /// What the model said.
+    /// A message of the model.
     AgentMessage {
         text: String,
         /// `commentary`, `partial_answer`, `final_answer`, or nothing.
         phase: Option<String>,
-        /// What it asks in passing.
+        /// Questions that do not wait for an answer.
         questions: Vec<WireQuestion>,
     },
     /// Thinking.
@@ -95,9 +95,9 @@ pub enum WireBody {
         server: String,
         tool: String,
         status: WireStatus,
-        /// What it was called with.
+        /// Its arguments.
         arguments: Option<Box<RawValue>>,
-        /// What it returned.
+        /// Its result.
         result: Option<McpResult>,
         error: Option<Value>,
         /// How long it took.
@@ -109,11 +109,11 @@ pub enum WireBody {
         namespace: Option<String>,
         tool: String,
         status: WireStatus,
-        /// What it was called with.
+        /// Its arguments.
         arguments: Option<Box<RawValue>>,
-        /// What it returned.
+        /// Its result.
         content_items: Option<Vec<WireContent>>,
-        /// What it said about its success.
+        /// Success as reported by the tool.
         success: Option<bool>,
         /// How long it took.
         duration_ms: Option<u64>,
@@ -122,12 +122,12 @@ pub enum WireBody {
     ContextCompaction,
     /// Text that a hook adds.
     HookPrompt { fragments: Vec<HookFragment> },
-    /// What a function returned.
+    /// Result of a function.
     FunctionCallOutput {
         name: String,
         /// The group of the function.
         namespace: Option<String>,
-        /// What it returned.
+        /// Its result.
         output: Vec<WireContent>,
     },
     /// Work for other agents.
@@ -211,7 +211,7 @@ pub struct WireChange {
 pub enum WireChangeKind {
     /// It is new.
     Add,
-    /// It goes.
+    /// Deleted.
     Delete,
     /// It changes.
     Update {
@@ -221,7 +221,7 @@ pub enum WireChangeKind {
     },
 }
 
-/// What the model asks in passing.
+/// A question of the model that does not wait for an answer.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WireQuestion {
     pub title: String,
@@ -230,7 +230,7 @@ pub struct WireQuestion {
     pub options: Option<Vec<String>>,
 }
 
-/// What an MCP server's tool returned.
+/// Result of an MCP server's tool.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpResult {
@@ -251,12 +251,12 @@ pub struct HookFragment {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CollabCall {
-    /// What is asked of them.
+    /// The operation.
     pub tool: String,
     pub status: WireStatus,
     #[serde(default)]
     pub receiver_thread_ids: Vec<ThreadId>,
-    /// What they get.
+    /// Their input.
     #[serde(default)]
     pub prompt: Option<String>,
     /// The model that is asked for.
@@ -275,7 +275,7 @@ pub struct CollabCall {
 pub struct WireAgentState {
     /// Codex's word.
     pub status: String,
-    /// What it said last.
+    /// Its last message.
     #[serde(default)]
     pub message: Option<String>,
 }
@@ -294,7 +294,7 @@ pub struct SubAgentActivity {
     pub reasoning_effort: Option<String>,
 }
 
-/// What was done on the web.
+/// A web action.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum WireSearch {
@@ -328,7 +328,7 @@ pub enum WireSearch {
 #[serde(rename_all = "camelCase")]
 pub struct ImageGeneration {
     pub status: WireStatus,
-    /// What was drawn.
+    /// The image.
     #[serde(default)]
     pub revised_prompt: Option<String>,
     /// Where it was saved.

@@ -333,7 +333,7 @@ pub struct PlanParams {
 /// A step of the plan.
 #[derive(Clone, Debug, Deserialize)]
 pub struct WirePlanStep {
-    /// What is to be done.
+    /// Text of the step.
     pub step: String,
     /// `pending`, `inProgress` or `completed`.
     pub status: String,
@@ -467,16 +467,16 @@ pub struct CompactedParams {
     pub turn_id: Option<TurnId>,
 }
 
-/// What is in force on a conversation has changed.
+/// The settings of a conversation have changed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsParams {
     pub thread_id: ThreadId,
-    /// What is in force.
+    /// The settings in force.
     pub thread_settings: ThreadSettings,
 }
 
-/// What is in force on a conversation, as far as it is read.
+/// The settings in force on a conversation, as far as they are read.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSettings {
@@ -520,11 +520,11 @@ pub struct ToolProgressParams {
 pub struct ReviewParams {
     pub thread_id: ThreadId,
     pub turn_id: TurnId,
-    /// What came of it.
+    /// Its result.
     pub review: Review,
 }
 
-/// What a reviewer decided.
+/// Decision of a reviewer.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Review {
     /// `approved`, `denied`, `timedOut`, `aborted`.
@@ -568,11 +568,11 @@ pub struct HookParams {
     pub run: HookRun,
 }
 
-/// How a hook went.
+/// Result of a hook.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookRun {
-    /// What it was called for.
+    /// Its event.
     #[serde(default)]
     pub event_name: String,
     /// `completed`, `failed`, `blocked`, `stopped`.

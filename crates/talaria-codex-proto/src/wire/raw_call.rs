@@ -1,8 +1,8 @@
-//! What the model itself said: the items of its answer before Codex makes anything of them.
+//! Raw output of the model: the items of its response before Codex processes them.
 //!
-//! Codex sends them only for a thread that was started with `experimentalRawEvents`; a resumed thread has none. They are
-//! in no schema. `wishes` needs the calls of tools, `turn/calls` what the model got back for them, and the texts of messages,
-//! which say when an image was left out. The bytes of images are passed over.
+//! Codex sends them only for a thread that was started with `experimentalRawEvents`; a resumed thread has none. They are in
+//! no schema. `wishes` needs the tool calls, `turn/calls` their results, and the texts of messages, which say when an image
+//! was omitted. The bytes of images are skipped.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -18,7 +18,7 @@ pub struct RawItemParams {
     pub item: RawItem,
 }
 
-/// An answer of the model that is complete; 0.166 reports it beside the items.
+/// A complete response of the model; 0.166 reports it in addition to the items.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RawResponseParams {
@@ -40,7 +40,7 @@ pub struct RawItem {
     /// JSON as text, as the model wrote it; `None` also when it is something else than text.
     #[serde(default, deserialize_with = "text_or_nothing")]
     pub arguments: Option<String>,
-    /// What a call brought, as text: all of its text parts.
+    /// Result of a call, as text: all of its text parts.
     #[serde(default, deserialize_with = "joined_texts")]
     pub output: Option<String>,
     /// Who speaks in a message.

@@ -1,8 +1,8 @@
 //! Answers to Codex's requests, in the shapes that Codex accepts.
 //!
-//! Each shape is validated in the tests against the schema of the installed Codex. What is not granted is answered with
-//! the shape that grants nothing, so that the turn continues. "Always" is only ever a rule that Codex itself proposed.
-//! Called by the turn machine and by the host; the one reader of secrets that were typed.
+//! Each shape is validated in the tests against the schema of the installed Codex. A refusal has the shape that grants
+//! nothing, so that the turn continues. "Always" is only ever a rule that Codex itself proposed. Called by the turn
+//! machine and by the host; the only reader of typed secrets.
 
 use serde_json::{Map, Value, json};
 
@@ -67,7 +67,7 @@ pub fn answer(request: &ServerRequest, answer: &Answer) -> Option<Value> {
     }
 }
 
-/// What a decision comes to here: what Codex cannot carry out becomes the next milder thing, never a stronger one.
+/// Converts a decision: one that Codex cannot carry out becomes the next milder one, never a stronger one.
 pub fn decided(request: &ServerRequest, decision: Decision) -> Decision {
     let (can_last, has_rule) = match request {
         ServerRequest::Command(p) => (p.can_last(), rule(p).is_some()),
@@ -114,7 +114,8 @@ fn elicitation_word(decision: Decision) -> &'static str {
     }
 }
 
-/// What is granted, as it was asked for. Only the two parts that Codex takes back; anything newer is not granted.
+/// The granted permissions, in the requested form. Only the two parts that Codex accepts; newer ones are not
+/// granted.
 fn granted(requested: &Value, content: &Content) -> Value {
     let parts: &[&str] = match content {
         Content::Grant(Grant::Network) => &["network"],
@@ -135,8 +136,8 @@ pub fn tool_result(outcome: &ToolOutcome) -> Value {
     })
 }
 
-/// The refusal of what Codex wants of the program around it; `None` for everything else. The host sends it, since such a
-/// request may belong to no conversation.
+/// The refusal of a request to the client program; `None` for everything else. The host sends it, since such a request
+/// may belong to no conversation.
 pub fn refusal(request: &ServerRequest) -> Option<RpcError> {
     let message = match request {
         ServerRequest::TokenRefresh(_) => {

@@ -1,4 +1,4 @@
-//! Requests that Codex sends. Each waits until it is answered, for ever if need be.
+//! Requests that Codex sends. Each waits until it is answered, without a time limit.
 //!
 //! Called by `frame` to read one, by `project` for its words, by `reply` for the answer. Nothing here decides. A field of
 //! which only a part is needed, or whose shape Codex may change, stays a `Value`.
@@ -121,7 +121,7 @@ pub struct PermissionsApproval {
     pub cwd: Option<String>,
     #[serde(default)]
     pub reason: Option<String>,
-    /// The profile: `network` and `fileSystem`. What is granted of it goes back as it came.
+    /// The profile: `network` and `fileSystem`. Granted parts are returned unchanged.
     #[serde(default)]
     pub permissions: Value,
 }
@@ -160,7 +160,7 @@ pub struct UserInputQuestion {
     /// Must the answer stay unseen?
     #[serde(default)]
     pub is_secret: bool,
-    /// What may be chosen; nothing means free text.
+    /// The options; none means free text.
     #[serde(default)]
     pub options: Option<Vec<WireOption>>,
 }
@@ -209,7 +209,7 @@ impl Elicitation {
         self.tool_fact("codex_approval_kind").and_then(Value::as_str)
     }
 
-    /// What Codex reports about the tool under this name.
+    /// Codex's description of the tool.
     pub fn tool_fact(&self, name: &str) -> Option<&Value> {
         self.meta.as_ref()?.get(name).filter(|fact| !fact.is_null())
     }
@@ -225,7 +225,7 @@ impl Elicitation {
     }
 }
 
-/// The model calls a tool that this client brought with it. No question for people.
+/// The model calls a client-provided tool. Not a question for people.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicToolCallParams {
@@ -257,11 +257,11 @@ impl DynamicToolCallParams {
     }
 }
 
-/// Something that Codex wants of the program around it: fresh tokens, a proof of what it is, the time.
+/// A request of Codex to its client program: fresh tokens, an attestation, the time.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HostRequest {
-    /// The conversation, where one is meant.
+    /// The conversation, if it concerns one.
     #[serde(default)]
     pub thread_id: Option<ThreadId>,
 }

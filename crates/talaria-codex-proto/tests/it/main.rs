@@ -1,4 +1,4 @@
-//! What the vocabulary of Talaria makes of Codex's own messages: transcripts, redaction, MCP servers.
+//! Conversion of Codex's own messages: transcripts, redaction, MCP servers.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 

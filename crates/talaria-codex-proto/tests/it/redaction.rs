@@ -25,7 +25,7 @@ fn covered(event: Event) -> Vec<String> {
     told
 }
 
-/// A JSON value with the secret in each of its texts, under keys that do not give it away.
+/// A JSON value with the secret in each of its texts, under keys that do not reveal it.
 fn item(kind: &str) -> Value {
     let words = format!("see {} here", secret());
     json!({

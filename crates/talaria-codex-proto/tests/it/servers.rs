@@ -1,4 +1,4 @@
-//! What the translation promises: an entry of Talaria's file in, an entry of Codex's file and a report out.
+//! Promises of the translation: an entry of Talaria's file in, an entry of Codex's file and a report out.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use talaria_codex_proto::codex_config::{Additions, plan};
 use talaria_core::config::parse;
 use talaria_core::servers::*;
 
-/// Shows everything that a translation says, the entry as it would stand in Codex's file.
+/// Shows the whole result of a translation, with the entry as in Codex's file.
 fn told(text: &str, literals: Literals) -> String {
     let mut out = String::new();
     for server in &parse(text).unwrap().config.servers {
@@ -30,7 +30,7 @@ fn told(text: &str, literals: Literals) -> String {
     out
 }
 
-/// The keys of an entry as they stand in Codex's file.
+/// The keys of an entry as in Codex's file.
 fn written(server: &CodexServer) -> String {
     let additions = Additions { servers: vec![("x".to_owned(), server.clone())], ..Additions::default() };
     let text = plan("", &additions, None).unwrap().text;
@@ -275,7 +275,7 @@ proptest! {
         prop_assert!(!told.contains(value) && told.contains("> env.") && told.contains("> headers."), "{told}");
     }
 
-    /// Every text comes through as it is: quotes, control characters, emoji, Windows paths.
+    /// Every text is preserved: quotes, control characters, emoji, Windows paths.
     #[test]
     fn every_text_reaches_codex_unchanged(arg in any::<String>()) {
         prop_assume!(!arg.contains('\0') && reference(&arg).is_none());

@@ -10,7 +10,7 @@ use toml_edit::{Document, DocumentMut, Item, Value, value};
 
 use super::*;
 
-/// Keys with values; `@` stands for a number, so that no name occurs twice.
+/// Keys with values; `@` is replaced by a number, so that no name occurs twice.
 const VALUES: &[&str] = &[
     "key@ = 1",
     "  key@ = \"# no comment\" # a comment",
@@ -218,7 +218,7 @@ proptest! {
         let first = plan(&users, &old, None).unwrap();
         let second = plan(&first.text, &new, Some(&first.added)).unwrap();
         let anew = plan(&users, &new, None).unwrap();
-        // What means the same to Codex, as an empty table for none, keeps the form in which it stands.
+        // An equivalent form, such as an empty table for none, is not rewritten.
         let is_same = anew.added.record() == first.added.record();
         let text = if is_same { first.text.clone() } else { anew.text.clone() };
         prop_assert_eq!(second, Planned { text, ..anew });
@@ -268,7 +268,7 @@ proptest! {
     #[test]
     fn a_rewrite_by_a_program_is_not_a_change(users in users_text(), additions in any_additions()) {
         let first = plan(&users, &additions, None).unwrap();
-        // What Codex does to the file: read it, change something, write it.
+        // Codex's own edits of the file: read, change, write.
         let mut document: DocumentMut = first.text.parse().unwrap();
         document["projects"]["/p"]["trust_level"] = value("trusted");
         let removed = remove(&document.to_string(), &first.added).unwrap();

@@ -190,8 +190,8 @@ fn a_value_in_another_form_is_the_same_value() {
     assert_eq!(remove(&text, &first.added).unwrap().text, USERS);
 }
 
-/// What `codex mcp add mine` of 0.130.0 and 0.166.0 makes of a planned file: it writes every server anew, loses the
-/// comment above the first one, and puts its own among ours.
+/// The effect of `codex mcp add mine` of 0.130.0 and 0.166.0 on a planned file: it rewrites every server, loses the
+/// comment above the first one, and inserts its own among ours.
 #[test]
 fn what_codex_itself_wrote_anew_is_still_ours() {
     let search = CodexServer {

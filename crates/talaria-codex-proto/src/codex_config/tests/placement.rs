@@ -1,4 +1,4 @@
-//! Where the block stands, and that everything else stays where it was.
+//! Position of the block, and that everything else stays where it was.
 
 use expect_test::{Expect, expect};
 

@@ -1,4 +1,4 @@
-//! What a kept answer serves for, and everything that it does not.
+//! Questions that a kept answer applies to, and those that it does not.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -118,7 +118,7 @@ fn all_that_a_yes_would_carry_out_is_bound() {
     for other in others {
         assert_ne!(command(plain()), other);
     }
-    // The model words its reason anew, and Codex counts its ids on.
+    // The model words its reason differently, and Codex assigns new ids.
     assert_eq!(command(plain()), with("reason", json!("because")));
     assert_eq!(command(plain()), with("itemId", json!("later")));
     assert_eq!(command(plain()), with("turnId", json!("later")));
@@ -322,7 +322,7 @@ proptest! {
     }
 }
 
-/// Databases have bindings of answers that wait: what a request is bound to never changes.
+/// Databases contain bindings of pending answers: the binding of a request never changes.
 #[test]
 fn answers_that_earlier_programs_kept_still_fit() {
     let change = FileChange {

@@ -570,7 +570,7 @@ fn a_kept_answer_expires() {
     "#]]);
 }
 
-/// What the real Codex said until the first engine died in the middle of a message, and what it answered the next one.
+/// Frames of the real Codex until the first engine died in the middle of a message, and its response to the next one.
 macro_rules! captured {
     ($version:literal, $reading:literal) => {
         [

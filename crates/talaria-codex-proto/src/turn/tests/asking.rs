@@ -1,4 +1,5 @@
-//! Requests: each is opened once, closed once, answered at most once, and none hangs because this build cannot put it.
+//! Requests: each is opened once, closed once, answered at most once, and none hangs because this build cannot show
+//! it.
 
 use expect_test::expect;
 

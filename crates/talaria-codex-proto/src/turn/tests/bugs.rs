@@ -8,7 +8,7 @@ use super::script::{Run, check};
 
 mod questions;
 
-/// BUG-01. The end of the interrupted turn always comes after the next one was asked for.
+/// BUG-01. The end of the interrupted turn always arrives after the next one was requested.
 #[test]
 fn the_late_end_of_an_interrupted_turn_neither_ends_nor_fills_the_next() {
     check(expect![[r#"
@@ -84,7 +84,7 @@ fn an_end_among_questions_ends_the_turn_at_once() {
     "#]]);
 }
 
-/// BUG-04. What comes before and between questions is shown as at any other time.
+/// BUG-04. Output before and between questions is shown as at any other time.
 #[test]
 fn everything_around_a_question_is_shown() {
     check(expect![[r#"
@@ -130,7 +130,7 @@ fn ten_minutes_at_a_question_do_not_end_the_turn() {
     "#]]);
 }
 
-/// BUG-08. No limit holds unless someone set one.
+/// BUG-08. No limit applies unless one is set.
 #[test]
 fn a_turn_may_work_for_a_day() {
     check(expect![[r#"
@@ -149,7 +149,7 @@ fn a_turn_may_work_for_a_day() {
     "#]]);
 }
 
-/// BUG-09. Whoever wants to stop before the turn was sent, or before Codex took it, is heard.
+/// BUG-09. A stop before the turn was sent, or before Codex accepted it, is respected.
 #[test]
 fn a_stop_before_the_turn_began_is_not_forgotten() {
     check(expect![[r#"
@@ -207,7 +207,7 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
     "#]]);
 }
 
-/// BUG-11. What is left of the words: the last resort, where Codex gives no class.
+/// BUG-11. The error text is the last resort, if Codex reports no class.
 #[test]
 fn every_word_for_a_broken_login_counts_where_codex_gives_no_class() {
     let words = [
@@ -242,7 +242,7 @@ fn every_word_for_a_broken_login_counts_where_codex_gives_no_class() {
     }
 }
 
-/// BUG-14. A Codex that dies while it is asked to stop takes nothing with it that was heard.
+/// BUG-14. If Codex dies while it is asked to stop, nothing received before is lost.
 #[test]
 fn codex_gone_during_an_interrupt_keeps_what_was_heard() {
     check(expect![[r#"
@@ -280,7 +280,7 @@ fn the_abort_mark_in_an_answer_ends_nothing() {
     "#]]);
 }
 
-/// BUG-25. Time is how long ago the program started. Should it ever go back, nothing fires early and nothing is put off.
+/// BUG-25. Time is measured since the program started. If it ever goes back, nothing fires early and nothing is delayed.
 #[test]
 fn a_clock_that_goes_back_neither_fires_nor_prolongs_a_limit() {
     check(expect![[r#"
@@ -319,7 +319,7 @@ fn a_turn_without_a_name_is_not_called_interrupted() {
     "#]]);
 }
 
-/// BUG-27. What is said in passing after the answer is not the answer.
+/// BUG-27. A comment after the answer is not the answer.
 #[test]
 fn commentary_after_the_answer_does_not_replace_it() {
     check(expect![[r#"
@@ -359,7 +359,7 @@ fn a_sub_agent_neither_answers_for_its_parent_nor_ends_it() {
     "#]]);
 }
 
-/// BUG-29. Retries, warnings, usage, limits, plans and differences are all told.
+/// BUG-29. Retries, warnings, usage, limits, plans and diffs are all reported.
 #[test]
 fn nothing_that_codex_tells_about_a_turn_is_dropped() {
     check(expect![[r#"

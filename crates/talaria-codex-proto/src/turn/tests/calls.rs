@@ -1,4 +1,5 @@
-//! Calls for which Codex has no step, and images that the model did not get: told by evidence alone, and once.
+//! Calls for which Codex has no step, and images that the model did not get: reported by evidence alone, and
+//! once.
 
 use expect_test::expect;
 
@@ -21,7 +22,7 @@ fn a_call_that_codex_refuses_is_told_as_failed_with_what_the_model_heard() {
     "#]]);
 }
 
-/// A command that the sandbox stops at once has no step of its own.
+/// A command that the sandbox stops at once has no step.
 #[test]
 fn a_command_without_a_step_is_told_with_its_exit_code() {
     check(expect![[r#"

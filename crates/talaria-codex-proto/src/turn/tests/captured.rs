@@ -1,8 +1,8 @@
-//! Turns of the real Codex, as captured: an engine that dies anywhere in one, for any time, and another one that takes it
-//! up, tell the same as one engine that lives through it.
+//! Turns of the real Codex, as captured: an engine that dies anywhere in one, for any time, and another one that resumes
+//! it, report the same as one engine that survives.
 //!
-//! What the thread says when it is read is made of the frames so far, in the way of each version: 0.130 names messages and
-//! thoughts anew, and tells no commands of a turn that has ended.
+//! The content of the thread when it is read is derived from the frames so far, as in each version: 0.130 renames messages
+//! and reasoning, and omits the commands of an ended turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -159,7 +159,7 @@ impl Case {
         settle(&sent, &history, Vantage::Reconnected)
     }
 
-    /// What the file of the conversation says at the end beyond what Codex told: it has the raw calls and their outputs.
+    /// Steps in the rollout file beyond those that Codex reported: it has the raw calls and their outputs.
     fn untold(&self) -> Untold {
         let event =
             |kind: &str| json!({ "type": "event_msg", "payload": { "type": kind, "turn_id": self.turn } });
@@ -196,7 +196,7 @@ impl Case {
     }
 }
 
-/// What came of a turn.
+/// Result of a turn.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Told {
     outcome: String,
@@ -319,7 +319,7 @@ impl Play<'_> {
     }
 }
 
-/// Plays a turn; an engine dies after `cut` frames and another one comes `gap` frames later.
+/// Plays a turn; an engine dies after `cut` frames and another one starts `gap` frames later.
 fn play(case: &Case, death: Option<(usize, usize)>) -> Told {
     Play::of(case).run(death)
 }

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::script::check;
 
-/// The figures as both versions tell them.
+/// The figures as both versions report them.
 #[test]
 fn a_shortening_that_the_person_asked_for_says_so_with_its_figures() {
     check(expect![[r#"

@@ -1,4 +1,5 @@
-//! Items may come late or never: late ones are shown, dangling ones are abandoned, and neither holds the end for long.
+//! Items may arrive late or never: late ones are shown, dangling ones are abandoned, and neither delays the end for
+//! long.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! What holds whatever happens: any mix of frames of two turns on two threads, answers, interrupts, ticks and time.
+//! Invariants under any mix of frames of two turns on two threads, answers, interrupts, ticks and time.
 //!
 //! A case is a script in the language of the transcripts, so a failing one can be pasted into a test as it is.
 
@@ -40,7 +40,7 @@ fn scripts() -> impl Strategy<Value = Vec<String>> {
     })
 }
 
-/// What is said before anything happens.
+/// Output before the first input.
 fn is_setting(line: &str) -> bool {
     ["limit ", "quiet ", "wants ", "file"].iter().any(|word| line.starts_with(word))
 }
@@ -123,7 +123,7 @@ fn run(script: &[String]) -> Run {
     run
 }
 
-/// What may still happen, as told by what came out so far.
+/// Possible next inputs, according to the outputs so far.
 #[derive(Default)]
 pub(super) struct Ledger {
     turn: Option<TurnId>,
@@ -140,7 +140,7 @@ pub(super) struct Ledger {
     is_over: bool,
     /// Another engine has gone on with it.
     is_taken_up: bool,
-    /// Requests that someone answered after that. The answer is told only when Codex has offered its request again.
+    /// Requests that were answered after that. The answer is reported only when Codex has repeated its request.
     spoken: BTreeSet<TicketId>,
 }
 
@@ -156,7 +156,7 @@ impl Ledger {
         }
     }
 
-    /// Another engine continues. What was written and not confirmed may be written again.
+    /// Another engine continues. Unconfirmed writes may be repeated.
     fn restart(&mut self, tickets: &[(TicketId, RequestId)]) {
         self.is_taken_up = true;
         self.carried.append(&mut self.unconfirmed);
@@ -174,7 +174,7 @@ impl Ledger {
             Output::Reply { id, .. } => {
                 assert!(self.unanswered.remove(id), "answered twice or never asked: {id}");
             }
-            // A reason goes before the answer that it belongs to.
+            // A reason is sent before its answer.
             Output::Steer { .. } => assert!(!self.unanswered.is_empty(), "a reason for nothing: {output:?}"),
             Output::Interrupt { thread, turn } if thread.as_str() == "t" => {
                 assert_eq!(Some(turn), self.turn.as_ref(), "not the turn that was told");
@@ -252,8 +252,8 @@ impl Ledger {
 
 fn is_foreign(line: &str) -> bool {
     let is_theirs = line.starts_with("< v ") || line.starts_with("< other/");
-    // Whoever asks is answered, and the numbers of requests are one series for all threads of a process.
-    // A sub-agent's patch is remembered, because it may ask about it.
+    // Every request is answered, and request ids are one series for all threads of a process. A sub-agent's
+    // patch is remembered, because it may ask about it.
     let is_patch = line.starts_with("< other/") && line.contains(" started patch ");
     is_theirs && !is_patch && !line.contains(" asks ") && !line.contains(" resolved ")
 }

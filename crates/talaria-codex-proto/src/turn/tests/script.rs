@@ -40,7 +40,7 @@
 //! wake | steerable                     shows when the machine wants to be woken, what could be steered
 //! ```
 //!
-//! What comes of a step stands below it, after `=>`. An event is written as in JSON, but flat and without nulls and
+//! The outputs of a step are below it, after `=>`. An event is written as in JSON, but flat and without nulls and
 //! zeros (the exit code is always there). Short frames are written as JSON and decoded like Codex's own.
 
 use expect_test::Expect;
@@ -61,7 +61,7 @@ use talaria_core::policy::Answers;
 use talaria_core::request::{Answer, Content, Decision, Given};
 use talaria_guard::rules::Rules;
 
-/// Runs the steps of a transcript and compares what came of them with what it says.
+/// Runs the steps of a transcript and compares their outputs with the expected ones.
 pub(super) fn check(transcript: Expect) {
     let text = transcript.data().to_owned();
     let steps = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("=>"));
@@ -82,9 +82,9 @@ pub(super) fn check(transcript: Expect) {
 pub(super) struct Run {
     pub(super) turn: Turn,
     pub(super) now: Moment,
-    /// What came out, as it is.
+    /// The raw outputs.
     pub(super) outputs: Vec<Output>,
-    /// What came out, as it is written.
+    /// The formatted outputs.
     pub(super) shown: Vec<String>,
     /// Tickets and the ids that they were minted for.
     pub(super) tickets: Vec<(TicketId, RequestId)>,
@@ -286,7 +286,7 @@ fn duration(text: &str) -> Duration {
     millis.or_else(seconds).unwrap_or_else(|| panic!("not a time: {text}"))
 }
 
-/// What does not come from Codex's side of the socket as a frame.
+/// Inputs that are not frames of Codex.
 fn command(word: &str, rest: &str) -> Option<Input> {
     let words: Vec<&str> = rest.split(' ').collect();
     Some(match (word, words.as_slice()) {
@@ -383,7 +383,7 @@ fn decision_of(word: &str) -> Decision {
     }
 }
 
-/// What the thread says about a turn that ended, with its last message if it has one, or its items.
+/// The thread's report about an ended turn, with its last message if it has one, or its items.
 fn ended(turn: &str, status: &str, text: &str) -> Settlement {
     if text.starts_with('|') {
         let (status, items) =
@@ -404,7 +404,7 @@ fn ended(turn: &str, status: &str, text: &str) -> Settlement {
     }))
 }
 
-/// What stands behind the strokes: items with how they stand.
+/// The part after the slashes: items with their status.
 fn found_items(rest: &str) -> Vec<HistoryItem> {
     let item = |part: &str| {
         let (status, rest) = part.split_once(' ').unwrap();
@@ -575,7 +575,7 @@ fn tokens(text: &str) -> Value {
             "reasoningOutputTokens": reasoning })
 }
 
-/// What is only written down.
+/// Outputs that are only recorded.
 fn is_bookkeeping(output: &Output) -> bool {
     matches!(output, Output::Emit(Event::Ledger { .. }) | Output::Record(_))
 }
@@ -631,7 +631,7 @@ fn show(output: &Output) -> String {
         }
         Output::Emit(event) => {
             let mut value = serde_json::to_value(event).unwrap();
-            // It says nothing to whoever reads a script; `escrow` tests what it stands for.
+            // It is meaningless to the reader of a script; `escrow` tests it.
             value.as_object_mut().unwrap().remove("digest");
             let mut fields = Vec::new();
             flatten("", &value, &mut fields);

@@ -1,5 +1,5 @@
-//! The way of the input: each stage is told before its step, nothing is sent twice, and what is unknown is settled by
-//! what the thread says and by nothing else.
+//! Delivery of the input: each stage is reported before its step, nothing is sent twice, and an unknown stage is
+//! settled only by reading the thread.
 
 use expect_test::expect;
 

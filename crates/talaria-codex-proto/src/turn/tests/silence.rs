@@ -1,4 +1,4 @@
-//! Silence: told at growing intervals, looked into, and never an end.
+//! Silence: reported at growing intervals, investigated, and never an end.
 
 use expect_test::expect;
 

@@ -1,8 +1,8 @@
 //! Arbitrary sequences of frames for as long as one likes: no frame, in whatever shape, makes the machine panic or break
 //! a promise.
 //!
-//! `TALARIA_SOAK_SECONDS` says how long, one second unless it does; `./test` gives it twenty. A sequence comes from a
-//! number. One that fails is made as short as it goes and printed; it can be pasted into a test as it is.
+//! `TALARIA_SOAK_SECONDS` sets the duration, one second by default; `./test` sets twenty. A sequence is generated
+//! from a seed. One that fails is minimised and printed; it can be pasted into a test.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

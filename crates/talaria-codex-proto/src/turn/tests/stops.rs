@@ -1,4 +1,5 @@
-//! Stopping: asked once, sent once, and the outcome says who wanted it, or that Codex never said how it ended.
+//! Stopping: requested once, sent once, and the outcome names the requester, or that Codex never reported the
+//! end.
 
 use expect_test::expect;
 
@@ -347,7 +348,7 @@ fn to_cancel_a_tool_or_a_sub_agents_command_stops_the_turn_too() {
     "#]]);
 }
 
-/// Codex may refuse the interrupt; the machine is not told, and its end says what happened.
+/// Codex may refuse the interrupt; the machine does not see that, and the end of the turn decides.
 #[test]
 fn an_interrupt_without_effect_leaves_the_end_to_codex() {
     check(expect![[r#"

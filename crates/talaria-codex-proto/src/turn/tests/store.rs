@@ -1,4 +1,4 @@
-//! What an engine writes down of a turn, as the outputs tell it to: enough for another engine to take the turn up.
+//! An engine's records of a turn, from its outputs: enough for another engine to resume it.
 
 use super::super::*;
 use talaria_core::escrow::is_keepable;

@@ -1,4 +1,4 @@
-//! What Codex tells beside items and the end: all of it is used, and only what is news is passed on.
+//! Reports of Codex besides items and the end: all are used, and only changes are published.
 
 use expect_test::expect;
 

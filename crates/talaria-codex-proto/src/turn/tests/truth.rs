@@ -1,4 +1,4 @@
-//! What is said about steps and answers when a turn does not go to its end: only what is known.
+//! Reports about steps and answers of a turn that did not complete: only known facts.
 
 use expect_test::expect;
 

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Runs a command in Codex's sandbox, outside any conversation. The answer comes when it has ended, after everything that
-/// it printed.
+/// Runs a command in Codex's sandbox, outside any conversation. The response arrives when it has ended, after all of its
+/// output.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandExec {
     /// Program and arguments.
     pub command: Vec<String>,
     pub cwd: String,
-    /// How long at most; Codex has a limit of its own where none is given.
+    /// Time limit; Codex has its own default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     /// No limit at all.
     #[serde(skip_serializing_if = "is_not")]
     pub disable_timeout: bool,
-    /// What it may do. The writable roots must be named: the default is the server's own directory.
+    /// Its sandbox. The writable roots must be named: the default is the server's own directory.
     pub sandbox_policy: SandboxPolicy,
     /// How what it prints is reported as it is printed; without it, the answer has it.
     #[serde(flatten)]
@@ -59,7 +59,7 @@ fn is_not(flag: &bool) -> bool {
     !flag
 }
 
-/// What a command may do.
+/// Sandbox of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum SandboxPolicy {
@@ -88,7 +88,7 @@ pub enum SandboxPolicy {
 pub struct CommandExecReply {
     pub exit_code: i32,
     pub stdout: String,
-    /// What it complained about.
+    /// Its standard error.
     pub stderr: String,
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserConfigRead {
-    /// Whether to list the files it came from.
+    /// Whether to list its source files.
     pub include_layers: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Calls about what there is to choose from and what is left of an allowance: models, and the limits of the account.
+//! Calls for the available models and the rate limits of the account.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,12 +30,12 @@ pub struct ModelListReply {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WireModel {
-    /// What is sent to choose it.
+    /// The value that selects it.
     pub model: String,
     /// Its name for people.
     #[serde(default)]
     pub display_name: String,
-    /// What it is good for.
+    /// Description.
     #[serde(default)]
     pub description: String,
     /// Whether Codex itself would not show it in a list.
@@ -47,7 +47,7 @@ pub struct WireModel {
     /// How much it thinks if nothing is said.
     #[serde(default)]
     pub default_reasoning_effort: Option<String>,
-    /// What it reads: `text`, `image`, … `None` where Codex does not say.
+    /// Its input types: `text`, `image`, … `None` if Codex does not report them.
     #[serde(default)]
     pub input_modalities: Option<Vec<String>>,
     /// Is it the one that Codex takes if nothing is said?
@@ -59,9 +59,9 @@ pub struct WireModel {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WireEffort {
-    /// What is sent to choose it.
+    /// The value that selects it.
     pub reasoning_effort: String,
-    /// What it is good for.
+    /// Description.
     #[serde(default)]
     pub description: String,
 }

@@ -1,4 +1,4 @@
-//! Calls that ask the model of a conversation something beside it: nothing of them is kept in the conversation.
+//! Calls that ask the model of a conversation a side question, which is not stored in the conversation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ pub struct ThreadSample {
     pub prompt: String,
 }
 
-/// What the model said, and what that cost.
+/// The model's answer, and its token usage.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadSampleReply {

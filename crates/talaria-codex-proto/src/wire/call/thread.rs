@@ -27,10 +27,10 @@ pub struct ThreadStart {
     /// Whom to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the model gets before everything else, in the place of Codex's own words.
+    /// Instructions that replace Codex's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
-    /// What the model gets besides Codex's own words.
+    /// Instructions in addition to Codex's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub developer_instructions: Option<String>,
     /// Overrides of Codex's configuration for this thread alone; keys may be dotted.
@@ -52,7 +52,7 @@ fn is_false(wish: &bool) -> bool {
     !wish
 }
 
-/// The override that sets the effort of a thread; on a turn it has a field of its own.
+/// The override that sets the effort of a thread; a turn has a separate field.
 const EFFORT: &str = "model_reasoning_effort";
 
 impl ThreadStart {
@@ -93,12 +93,12 @@ pub enum ApprovalsReviewer {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DynamicTool {
-    /// What it is; versions that have no such field know only functions.
+    /// Its type; versions without this field support only functions.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<DynamicToolKind>,
     /// Its name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: String,
     /// A JSON schema of its arguments.
     pub input_schema: Value,
@@ -116,7 +116,7 @@ impl DynamicTool {
     }
 }
 
-/// What a tool of ours is.
+/// Type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DynamicToolKind {
@@ -146,10 +146,10 @@ pub struct ThreadResume {
     /// Whom to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// What the model gets before everything else.
+    /// Instructions that replace Codex's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_instructions: Option<String>,
-    /// What the model gets besides.
+    /// Instructions in addition to Codex's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub developer_instructions: Option<String>,
     /// Overrides of Codex's configuration for this thread alone.
@@ -158,7 +158,7 @@ pub struct ThreadResume {
 }
 
 impl ThreadResume {
-    /// Asks again for everything that was asked at the start. Tools are kept by Codex; raw events cannot be asked for.
+    /// Repeats the options of the start. Codex keeps the tools; raw events cannot be requested.
     pub fn new(thread_id: ThreadId, asked: &ThreadStart) -> Self {
         let asked = asked.clone();
         Self {
@@ -198,7 +198,7 @@ pub struct ThreadStartReply {
 }
 
 impl<'de> Deserialize<'de> for ThreadStartReply {
-    /// The id is looked for wherever a version has put it; what else is missing is left to the caller.
+    /// The id is read from the field of any version; the caller handles other missing fields.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -263,7 +263,7 @@ pub struct ThreadRead {
     pub include_turns: bool,
 }
 
-/// Puts items into what the model sees. They are no turns, and people do not see them.
+/// Injects items into the model's context. They are no turns, and people do not see them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadInjectItems {
@@ -309,7 +309,7 @@ pub struct ThreadCompact {
     pub thread_id: ThreadId,
 }
 
-/// Puts a conversation away. 0.130 refuses it for one that had no turn yet.
+/// Archives a conversation. 0.130 refuses it for one that had no turn yet.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadArchive {

@@ -1,7 +1,7 @@
 //! The kinds that come all the time, read in one pass over the message.
 //!
-//! Codex writes the kind first, and it chooses the fields: only those of its own are looked for. An item whose kind
-//! is elsewhere, or is not here, gets a second look.
+//! Codex writes the kind first, and it selects the fields: only those of that kind are parsed. An item whose kind
+//! is elsewhere, or is not here, is parsed a second time.
 
 use std::fmt;
 

@@ -36,7 +36,7 @@ fn request(name: &str) -> ServerRequest {
     requests().into_iter().find(|(other, _)| other == name).unwrap().1
 }
 
-/// What goes with a yes to this question.
+/// Details of a yes to this question.
 fn content(ask: &Ask) -> Content {
     match ask {
         Ask::Input { questions, .. } => {

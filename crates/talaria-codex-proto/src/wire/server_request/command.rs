@@ -21,14 +21,14 @@ pub struct CommandApproval {
     /// The command line; missing where only a network address is asked about.
     #[serde(default)]
     pub command: Option<String>,
-    /// What Codex reads in the command line.
+    /// Codex's analysis of the command line.
     #[serde(default)]
     pub command_actions: Option<Vec<CommandAction>>,
     #[serde(default)]
     pub cwd: Option<String>,
     #[serde(default)]
     pub reason: Option<String>,
-    /// What is asked for: `command` (0.130 does not say), `writeStdin`, or something newer.
+    /// The operation: `command` (0.130 omits it), `writeStdin`, or something newer.
     #[serde(default)]
     pub kind: Option<String>,
     /// A wider sandbox that accepting would grant to this command.
@@ -95,7 +95,7 @@ impl CommandApproval {
     }
 }
 
-/// An address that a command wants to reach.
+/// An address that a command connects to.
 #[derive(Clone, Debug, Deserialize)]
 pub struct NetworkContext {
     pub host: String,
@@ -112,7 +112,7 @@ pub struct NetworkAmendment {
     pub action: String,
 }
 
-/// What Codex reads in a command line, as well as it can.
+/// Codex's best-effort analysis of a command line.
 #[derive(Clone, Debug, Deserialize)]
 pub struct CommandAction {
     /// `read`, `listFiles`, `search`, `unknown`, or something newer.
@@ -121,7 +121,7 @@ pub struct CommandAction {
     /// A file or directory.
     #[serde(default)]
     pub path: Option<String>,
-    /// What is searched for.
+    /// The search pattern.
     #[serde(default)]
     pub query: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What holds for every sequence of items, however odd.
+//! Invariants for every sequence of items, however odd.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ enum Happening {
     Complete(Value),
     /// The caller sends an input and records it.
     Sent(String),
-    /// The caller takes what is there.
+    /// The caller drains the messages.
     Drain,
     Finish(usize),
 }
@@ -69,7 +69,7 @@ fn outcome(index: usize) -> Outcome {
     }
 }
 
-/// Plays happenings to a caller who records its own inputs; gives the whole transcript of the turn.
+/// Plays events to a caller that records its own inputs; returns the whole transcript of the turn.
 fn transcript(happenings: &[Happening], opening: Option<&str>) -> Vec<Message> {
     let mut projector = Projector::new(ProjectionLimits { output: 8 });
     let (mut messages, mut is_finished) = (Vec::new(), false);

@@ -45,7 +45,7 @@ pub(super) fn turn() -> Projector {
     projector
 }
 
-/// Takes what is there.
+/// Drains the messages.
 pub(super) fn drain(projector: &mut Projector) -> Vec<Message> {
     std::iter::from_fn(|| projector.poll()).collect()
 }
@@ -56,7 +56,7 @@ pub(super) fn lines(messages: &[Message]) -> String {
     messages.iter().map(line).collect()
 }
 
-/// What a turn of these items gives that ends well.
+/// The transcript of a successful turn with these items.
 pub(super) fn projected(items: &[Value]) -> String {
     let mut projector = turn();
     items.iter().for_each(|wire| projector.complete(&item(wire)));

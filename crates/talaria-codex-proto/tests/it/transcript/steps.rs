@@ -15,7 +15,7 @@ fn with(mut wire: Value, fields: &Value) -> Value {
     wire
 }
 
-/// The answers of tools alone: what came of each step.
+/// The tool results only, one per step.
 fn results(items: &[Value]) -> String {
     let mut projector = turn();
     items.iter().for_each(|wire| projector.complete(&item(wire)));
@@ -23,7 +23,7 @@ fn results(items: &[Value]) -> String {
     messages.map(|message| format!("{:?}\n", message.content.unwrap())).collect()
 }
 
-/// What the assistant notes down about steps, one after the other.
+/// The assistant's notes about steps, in order.
 fn notes(items: &[Value]) -> String {
     let mut projector = turn();
     items.iter().for_each(|wire| projector.complete(&item(wire)));
@@ -261,7 +261,7 @@ fn plans_hooks_agents_and_unknown_kinds_are_notes() {
     ]));
 }
 
-/// 0.130 gives both ends of a review the same id, and both versions repeat what it found as a message.
+/// 0.130 uses the same id for both ends of a review, and both versions repeat its findings as a message.
 #[test]
 fn a_review_is_told_once_although_its_ends_share_an_id() {
     expect![[r#"

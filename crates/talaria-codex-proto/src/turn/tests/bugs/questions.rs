@@ -71,7 +71,7 @@ fn a_server_is_not_accepted_because_of_its_name() {
     "#]]);
 }
 
-/// BUG-22. A patch is asked about with its changes, however much was told between.
+/// BUG-22. A request about a patch has its changes, regardless of events in between.
 #[test]
 fn a_patch_keeps_its_changes_behind_a_flood_of_text() {
     let mut run = Run::new();
@@ -85,7 +85,8 @@ fn a_patch_keeps_its_changes_behind_a_flood_of_text() {
     assert!(run.shown[0].contains(r#""path":"a.txt""#), "{:?}", run.shown);
 }
 
-/// BUG-23. A question is put in the step in which it comes, and an answer leaves in the step in which it is given.
+/// BUG-23. A question is opened in the step in which it arrives, and an answer is sent in the step in which it is
+/// recorded.
 #[test]
 fn questions_and_answers_wait_for_no_tick() {
     let mut run = Run::new();
@@ -97,7 +98,7 @@ fn questions_and_answers_wait_for_no_tick() {
     assert_eq!(run.shown.last().unwrap(), r#"reply id=0 {"decision":"accept"}"#);
 }
 
-/// BUG-24. What a patch would change is forgotten with its item, and follows what Codex says about it meanwhile.
+/// BUG-24. The changes of a patch are dropped with its item, and follow Codex's updates meanwhile.
 #[test]
 fn announced_changes_are_the_current_ones_and_go_with_their_item() {
     check(expect![[r#"
