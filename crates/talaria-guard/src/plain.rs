@@ -27,12 +27,12 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     clean(text, Strictness::Approval)
 }
 
-/// Makes text harmless and puts it on one line.
+/// Makes text harmless and joins it into one line.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     joined(sanitize(text))
 }
 
-/// Makes text harmless and wholly visible, and puts it on one line.
+/// Makes text harmless and wholly visible, and joins it into one line.
 pub fn reveal_line(text: &str) -> Cow<'_, str> {
     joined(reveal(text))
 }

@@ -1,8 +1,8 @@
-//! What a command prints, as text that people can be shown: bytes in, text out, however they are cut.
+//! Command output as text for people: bytes in, text out, for any chunking.
 //!
-//! Bytes that are no UTF-8 are replaced, secrets are masked. What can only be decided with what follows is held back,
-//! and given out at the end. Escape sequences are left as they are: the code that shows the text makes them harmless,
-//! as with everything else. Called by the engine for commands of a person's own.
+//! Invalid UTF-8 is replaced, secrets are masked. Undecided text is held until more arrives, and flushed at the end.
+//! Escape sequences are unchanged: the code that shows the text makes them harmless, as with all text. Called by the
+//! engine for a person's own commands.
 
 use crate::redact::Stream;
 

@@ -3,7 +3,7 @@
 //! A secret is recognised by its own shape (`families.rs`), by the name that it is assigned to (`names.rs`), or by its
 //! position: a header, a URL, a PEM block. Base64 of such a text is one too. It is replaced by
 //! `[redacted:KIND:LENGTH]`, never by a part of it. Ordinary text, code, hashes and images are left alone; `corpus/`
-//! holds examples of both.
+//! contains examples of both.
 //!
 //! Nothing here fails, and every text takes time linear in its length: one pass with bounded looks ahead, no
 //! backtracking. Redacting twice changes nothing. Called by whatever writes, shows or sends something.

@@ -1,8 +1,8 @@
 //! The policy before people: hard floor, then deny rules, then allow rules, then a person.
 //!
 //! Owns that order and what each verdict means. Decides from values alone: the command line, where it would run, and
-//! the rules of the user. Must never allow what it does not understand. Called by the turn when Codex asks, in every
-//! mode; what Codex does not ask about never gets here.
+//! the rules of the user. Must never allow a line that it does not understand. Called by the turn when Codex asks,
+//! in every mode; operations that Codex does not ask about never reach this code.
 
 mod allow;
 mod expand;
@@ -31,7 +31,7 @@ use scene::Scene;
 /// How far an allow rule reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleReach {
-    /// Only what stays in the sandbox.
+    /// Only operations inside the sandbox.
     Inside,
     /// Also what leaves it, and what may: `outside = true`.
     Anywhere,
@@ -86,13 +86,13 @@ enum What {
 pub struct Rules {
     /// What needs no person.
     pub allow: Vec<Rule>,
-    /// What is refused; wins over `allow`.
+    /// Deny rules; they take precedence over `allow`.
     pub deny: Vec<Rule>,
     /// Could the user's rules not be read, now or in part? Then nothing is accepted without a person.
     pub are_incomplete: bool,
 }
 
-/// What is to happen with something that Codex asks about.
+/// Verdict about a request of Codex.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is refused, and no one may accept it.
@@ -163,7 +163,7 @@ impl Rule {
         Ok(Self { text: text.trim().to_owned(), what, reach })
     }
 
-    /// Reads a deny rule for commands; it holds everywhere.
+    /// Parses a deny rule for commands; it applies everywhere.
     pub fn deny(text: &str) -> Result<Self, BadPattern> {
         let what = What::Command(Pattern::parse(text)?.for_deny()?);
         Ok(Self { text: text.trim().to_owned(), what, reach: RuleReach::Anywhere })
@@ -249,8 +249,7 @@ impl Rules {
         if let Some(floor) = floor::hit(&scene) {
             return Verdict::Forbidden { by: Ban::Floor(floor), why: floor.sentence().to_owned() };
         }
-        // The shell that Codex puts around every line is not what a rule means; what cannot be seen is asked about
-        // below.
+        // Rules do not match the shell that Codex wraps around every line; hidden parts become a question below.
         let is_meant = |command: &&SimpleCommand| {
             !matches!(
                 command.role,
@@ -308,10 +307,10 @@ impl Rules {
 }
 
 impl Verdict {
-    /// What becomes of it when everything is to be accepted that may be: `--approve all`, and the mode `unrestricted`.
+    /// The verdict when everything permitted is accepted: `--approve all`, and the mode `unrestricted`.
     ///
-    /// What the floor or a deny rule forbids stays forbidden. What would leave the sandbox stays a question, and so
-    /// does what is not understood; a caller that cannot ask anyone declines these.
+    /// Operations that the floor or a deny rule forbids stay forbidden. Those that would leave the sandbox stay a
+    /// question, and so do lines that are not understood; a caller that cannot ask anyone declines these.
     #[must_use]
     pub fn accept_all(self, place: Place) -> Self {
         match self {

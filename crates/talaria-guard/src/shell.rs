@@ -1,9 +1,9 @@
 //! Understands a command line: text in, every simple command that would run out.
 //!
 //! Owns the grammar of the Bourne family (sh, bash, zsh where they agree), quoting and expansion as far as they can be
-//! known without running anything, and the programs that only start other programs (`wrappers`). Must not guess: what
-//! is not understood is `Unparsable`, what only the running shell knows is an undecidable word or command. Runs in
-//! linear time and with bounded nesting on every text. Called by `rules`, which decides.
+//! known without running anything, and the programs that only start other programs (`wrappers`). Must not guess:
+//! unsupported syntax is `Unparsable`, text that only the running shell can determine is an undecidable word or
+//! command. Runs in linear time and with bounded nesting on every text. Called by `rules`, which decides.
 
 mod awk;
 mod brace;
@@ -73,7 +73,7 @@ pub struct ShellLine {
     pub commands: Vec<SimpleCommand>,
     /// The lists, subshells, substitutions and functions that contain the commands; the first is the line itself.
     pub groups: Vec<Group>,
-    /// Is there an expansion that could run or set anything, such as arithmetic on variables?
+    /// Whether an expansion could run or set anything, such as arithmetic on variables.
     pub has_hidden_effects: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct SimpleCommand {
     pub words: Vec<Word>,
     /// Where its input and output go.
     pub redirects: Vec<Redirect>,
-    /// What it is in the line.
+    /// Its role in the line.
     pub role: CommandRole,
     /// Its position in the line.
     pub at: At,
@@ -96,12 +96,12 @@ pub struct SimpleCommand {
     pub directory: Option<Word>,
 }
 
-/// What a simple command is in its line.
+/// Role of a simple command in its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandRole {
-    /// A command of its own.
+    /// An ordinary command.
     Plain,
-    /// The shell around the whole line, as Codex puts it there.
+    /// The shell that Codex wraps around the whole line.
     Runner,
     /// Only starts the commands that follow in its group: `nohup`, `time`, `bash -c`.
     Carrier,
@@ -135,7 +135,7 @@ pub struct Group {
     pub at: At,
     /// The command whose word or inside it is.
     pub owner: Option<usize>,
-    /// The group that shares its working directory and is not a process of its own.
+    /// The group that shares its working directory and is not a separate process.
     pub scope: usize,
     /// How many groups are around it.
     pub depth: usize,
@@ -154,7 +154,7 @@ pub enum GroupKind {
     Substitution,
     /// The body of the function with this name.
     Function(String),
-    /// What a wrapper starts.
+    /// A command started by a wrapper.
     Wrapped,
 }
 
@@ -167,7 +167,7 @@ pub struct Assignment {
     pub value: Word,
 }
 
-/// Where input comes from or output goes.
+/// A redirect of input or output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redirect {
     /// Which way.
@@ -176,7 +176,7 @@ pub struct Redirect {
     pub target: Word,
 }
 
-/// Which way a redirect goes.
+/// Direction of a redirect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectKind {
     /// `<`.
@@ -221,7 +221,7 @@ impl<'a> CommandText<'a> {
         Self { text, parsed: OnceCell::new() }
     }
 
-    /// Returns the text as it came.
+    /// Returns the original text.
     pub fn text(&self) -> &'a str {
         self.text
     }

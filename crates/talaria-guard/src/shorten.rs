@@ -1,5 +1,5 @@
-//! Text that is too long for its place: its beginning, with an ellipsis. Lengths are characters; what has to fit columns of a
-//! terminal is cut where it is drawn.
+//! Shortens long text: its beginning, with an ellipsis. Lengths are characters; text for terminal columns is cut where it is
+//! drawn.
 
 use std::borrow::Cow;
 

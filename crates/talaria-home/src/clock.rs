@@ -20,7 +20,7 @@ fn jump() -> i64 {
     0
 }
 
-/// By how much a test has set the clock: the file that `TALARIA_CLOCK` names holds milliseconds.
+/// The clock offset of a test: the file that `TALARIA_CLOCK` names contains milliseconds.
 #[cfg(feature = "faults")]
 fn jump() -> i64 {
     let file = std::env::var_os("TALARIA_CLOCK");

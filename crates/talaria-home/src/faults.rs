@@ -40,14 +40,14 @@ pub fn blocking_point(name: &str) {
     }
 }
 
-/// Returns an error while a test wants a full disk for the files of the user.
+/// Returns an error while a test simulates a full disk for the user's files.
 #[cfg(not(feature = "faults"))]
 #[inline]
 pub fn check_space() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Returns an error while a test wants a full disk for the files of the user: while the file exists that `TALARIA_FULL_DISK`
+/// Returns an error while a test simulates a full disk for the user's files: while the file exists that `TALARIA_FULL_DISK`
 /// names. A small file system would need privileges, and a limit on sizes would hit the database first.
 #[cfg(feature = "faults")]
 pub fn check_space() -> std::io::Result<()> {
@@ -58,14 +58,14 @@ pub fn check_space() -> std::io::Result<()> {
     }
 }
 
-/// Returns whether a test wants a panic at this point of a command.
+/// Returns whether a test injects a panic at this point of a command.
 #[cfg(not(feature = "faults"))]
 #[inline]
 pub fn is_panic_wanted(_name: &str) -> bool {
     false
 }
 
-/// Returns whether a test wants a panic at this point of a command. `TALARIA_PANIC` names it.
+/// Returns whether a test injects a panic at this point of a command. `TALARIA_PANIC` names it.
 #[cfg(feature = "faults")]
 pub fn is_panic_wanted(name: &str) -> bool {
     std::env::var_os("TALARIA_PANIC").is_some_and(|wanted| wanted == name)

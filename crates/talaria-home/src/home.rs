@@ -24,7 +24,7 @@ pub enum HomeError {
     Create {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Something that is no directory is in the place of one.
@@ -35,7 +35,7 @@ pub enum HomeError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Something that is no file is in the place of the configuration file.
@@ -117,7 +117,7 @@ impl TalariaHome {
         self.codex_root().join(version.to_string())
     }
 
-    /// The database with everything that is kept.
+    /// The database.
     pub fn store_file(&self) -> PathBuf {
         self.root.join("talaria.db")
     }
@@ -127,7 +127,7 @@ impl TalariaHome {
         self.root.join("home.json")
     }
 
-    /// The lock that the engine of this home holds.
+    /// The lock of this home's engine.
     pub fn lock_file(&self) -> PathBuf {
         self.root.join("engine.lock")
     }
@@ -162,7 +162,7 @@ impl TalariaHome {
         self.root.join("SOUL.md")
     }
 
-    /// What was taken over from other programs, so that it can be taken back.
+    /// Records of imports from other programs, for an undo.
     pub fn imports_dir(&self) -> PathBuf {
         self.root.join("imports")
     }
@@ -177,7 +177,7 @@ impl TalariaHome {
         self.root.join("run").join("unwritten")
     }
 
-    /// What is remembered of changes in Codex's configuration.
+    /// Records of changes in Codex's configuration.
     pub fn migrations_dir(&self) -> PathBuf {
         self.root.join("migrations")
     }

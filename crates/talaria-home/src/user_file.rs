@@ -1,9 +1,10 @@
 //! Replaces a text file that belongs to the user: whole or not at all, and only as long as it is what was read.
 //!
 //! Owns the lock (on the directory, so that no lock file remains), the temporary file, the comparison before the rename
-//! and the rename. A symbolic link stays one: the file that it names is replaced and keeps its mode and, where that is
-//! allowed, its owner. A file that its owner made read-only is not replaced, although a rename could. What the text
-//! means is the caller's: `config set`, the runtime switch, migration and import. Blocks; not for the engine's actors.
+//! and the rename. A symbolic link is kept: the file that it names is replaced and keeps its mode and, where that is
+//! allowed, its owner. A file that its owner made read-only is not replaced, although a rename could. The caller owns
+//! the meaning of the text: `config set`, the runtime switch, migration and import. Blocks; not for the engine's
+//! actors.
 
 mod error;
 mod find;
@@ -45,7 +46,7 @@ impl UserFile {
 
     /// Takes the right to change a file and reads it. Its directory must exist.
     ///
-    /// Waits for others for at most ten seconds, and takes away what a crashed run left beside the file.
+    /// Waits for other processes for at most ten seconds, and removes the temporary files of crashed runs.
     pub fn lock(path: &Path) -> Result<LockedUserFile, UserFileError> {
         Self::lock_within(path, PATIENCE)
     }
@@ -80,7 +81,7 @@ impl UserFile {
 }
 
 impl LockedUserFile {
-    /// What the file said when it was locked; none if there is no such file.
+    /// Content of the file when it was locked; none if there is no such file.
     pub fn text(&self) -> Option<&str> {
         self.content.as_ref().map(|content| content.text.as_str())
     }
@@ -95,7 +96,7 @@ impl LockedUserFile {
         self.content.as_ref().map(|content| content.mode)
     }
 
-    /// Puts a new text in the place of the old one.
+    /// Replaces the text.
     ///
     /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new
     /// one. The same text again changes nothing.
@@ -115,7 +116,7 @@ impl LockedUserFile {
         Ok(())
     }
 
-    /// Takes the file away, if it is still what was read. A link to it stays.
+    /// Removes the file, if it is unchanged since it was read. A link to it is kept.
     pub fn remove(self) -> Result<(), UserFileError> {
         let Some(content) = &self.content else { return Ok(()) };
         content.check_writable(&self.real)?;
@@ -138,13 +139,14 @@ impl LockedUserFile {
         }
     }
 
-    /// Has the disk know the new name. It is done already: what a file system does not want to promise is no failure.
+    /// Syncs the directory. The rename is done already, so an unsupported sync is no failure.
     fn keep_directory(&self) {
         let _ = self.directory.sync_all();
     }
 }
 
-/// Reads a file of the user without the right to change it; none if there is no such file. The same limits hold.
+/// Reads a file of the user without the right to change it; none if there is no such file. The same limits
+/// apply.
 pub fn read(path: &Path) -> Result<Option<String>, UserFileError> {
     Ok(Content::read(path)?.map(|content| content.text))
 }

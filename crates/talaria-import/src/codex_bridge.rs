@@ -16,15 +16,15 @@ pub struct BridgeTask {
     pub id: String,
     /// How far it was, in the bridge's word.
     pub status: String,
-    /// The beginning of the prompt: more was never kept.
+    /// The beginning of the prompt: the bridge stored no more.
     pub prompt: Option<String>,
     /// Where it worked.
     pub cwd: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// What the bridge took for the result; as a rule ids and times, not the answer.
+    /// The bridge's result; usually ids and times, not the answer.
     pub final_summary: Option<String>,
-    /// What went wrong.
+    /// The error.
     pub error: Option<String>,
     /// The notification targets.
     pub notify: Option<String>,
@@ -34,7 +34,7 @@ pub struct BridgeTask {
     pub updated_at: Option<i64>,
     /// When it ended.
     pub completed_at: Option<i64>,
-    /// What the model said, in order, out of the events.
+    /// The model's messages, in order, from the events.
     pub said: Vec<String>,
     /// Unanswered requests.
     pub open_requests: usize,

@@ -35,7 +35,7 @@ impl SourceDatabase<'_> {
         if !head.starts_with(MAGIC) {
             return Err(self.foreign("it is no SQLite file"));
         }
-        // Without a log there is nothing to share with a writer: reading must then not leave files beside it.
+        // Without a log there is nothing to share with a writer: reading must then not create files next to it.
         let has_log_format = head.get(18) == Some(&2);
         let is_at_rest = has_log_format && !log_of(self.path).exists();
         let options = SqliteConnectOptions::new().filename(self.path).read_only(true).immutable(is_at_rest);
@@ -43,7 +43,7 @@ impl SourceDatabase<'_> {
         conn.map_err(|error| self.failed(error.into()))
     }
 
-    /// The beginning of the file: what it is, and whether it has a write-ahead log.
+    /// The header of the file: its type, and whether it has a write-ahead log.
     fn head(self) -> io::Result<Vec<u8>> {
         let mut head = Vec::new();
         std::fs::File::open(self.path)?.take(20).read_to_end(&mut head)?;
@@ -103,6 +103,6 @@ pub(crate) fn text(row: &SqliteRow, column: &str) -> Result<Option<String>, Stor
 /// Seconds with a fraction as milliseconds.
 pub(crate) fn time(row: &SqliteRow, column: &str) -> Result<Option<i64>, StoreError> {
     let seconds: Option<f64> = row.try_get(column)?;
-    // What is out of range becomes the nearest time that is in it.
+    // A time out of range becomes the nearest valid one.
     Ok(seconds.map(|seconds| (seconds * 1000.0).round() as i64))
 }

@@ -40,7 +40,7 @@ pub enum DatabaseError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         why: String,
     },
     /// It is something else.
@@ -58,13 +58,13 @@ pub enum DatabaseError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
 }
 
 impl DatabaseError {
-    /// What a person can do about it.
+    /// Next step for the user.
     pub fn next_step(&self) -> NextStep {
         NextStep::from(match self {
             Self::NotThere { program, .. } | Self::Foreign { program, .. } => match program {

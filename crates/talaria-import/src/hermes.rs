@@ -1,5 +1,5 @@
-//! What a person has in Hermes: settings, memories and skills are imported here, conversations (`conversations`)
-//! through the server, which has the store.
+//! Import from Hermes: settings, memories and skills are imported here, conversations (`conversations`) through
+//! the server, which has the store.
 //!
 //! Hermes's home is only read (`source`). Every run is planned first (`config`, `files`), recorded (`record`), then
 //! carried out (`HermesImport`), so that an interrupted run continues and every run can be undone (`undo`). No secret
@@ -33,7 +33,7 @@ pub use undo::{HermesUndo, UndoMode, UndoneFiles};
 /// The name of the program, as rows and reports say it.
 const PROGRAM: &str = SessionOrigin::HERMES;
 
-/// What an import would copy, apart from conversations.
+/// The plan of an import, apart from conversations.
 #[derive(Debug, Clone, Default)]
 pub struct HermesPlan {
     /// The settings; none if Hermes has no `config.yaml`.

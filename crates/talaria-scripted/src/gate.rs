@@ -1,7 +1,7 @@
 //! A point in a reply where the stream waits until the test opens it.
 //!
-//! This is how tests decide when the next chunk comes, without sleeping: put the gate into a reply, wait until the
-//! server has `reached` it, look at the state of the world, then `open` it. An open gate stays open.
+//! Tests use it to decide when the next chunk is sent, without sleeping: add the gate to a reply, wait until the
+//! server has `reached` it, check the state, then `open` it. An open gate stays open.
 
 use std::sync::Arc;
 

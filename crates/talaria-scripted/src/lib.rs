@@ -2,7 +2,7 @@
 //!
 //! It listens on loopback, speaks the part of the Responses API that Codex uses, and answers each request with the next
 //! [`Reply`] of a script. `talaria demo` plays a script to a person; tests hold a stream at a [`Gate`], break it, or
-//! answer with an HTTP error. Nothing here knows Codex's own protocol or leaves 127.0.0.1.
+//! answer with an HTTP error. Nothing here depends on Codex's own protocol or leaves 127.0.0.1.
 //!
 //! | file | idea |
 //! |---|---|

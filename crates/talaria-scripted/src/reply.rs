@@ -1,4 +1,4 @@
-//! What the model says in answer to one request, as data.
+//! The model's response to one request, as data.
 //!
 //! A reply is either an HTTP error or a list of steps that are streamed in order. Text steps that follow each other
 //! form one message, also with a gate or a pause between them; so do reasoning steps. Calls are items of their own.
@@ -27,7 +27,7 @@ impl Reply {
         Self::new().text(text)
     }
 
-    /// An HTTP answer instead of a stream; give it a `header` and a `body` if they matter.
+    /// An HTTP response instead of a stream; set `header` and `body` if they matter.
     pub fn status(status: u16) -> Self {
         let body = json!({ "error": { "message": format!("scripted status {status}") } });
         Self(Answer::Http { status, headers: Vec::new(), body })
@@ -156,7 +156,7 @@ impl Reply {
         self.step(Step::Drop)
     }
 
-    /// Sends nothing more from here on, and waits until the client goes.
+    /// Sends nothing more from here on, and waits until the client disconnects.
     pub fn stall(self) -> Self {
         self.step(Step::Stall)
     }

@@ -1,4 +1,4 @@
-//! What Codex sent to the model, kept so that a route can choose by it and a test can look at it.
+//! A request of Codex to the model, kept so that a route can match it and a test can inspect it.
 
 use serde_json::Value;
 

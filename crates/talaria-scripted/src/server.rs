@@ -1,6 +1,6 @@
 //! The listener: answers each request with the next reply and records the requests.
 //!
-//! A reply comes from the first route that claims the request, else from the front of the queue. When both have
+//! A reply is taken from the first route that claims the request, else from the front of the queue. When both have
 //! nothing, the client gets a 500 that says so and [`ScriptedModel::unscripted`] shows the request: a script that is
 //! too short must never look like a model that has nothing to say.
 

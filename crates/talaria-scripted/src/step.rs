@@ -1,4 +1,4 @@
-//! The parts that a reply is made of: what is streamed, in which order, and what it claims to have cost.
+//! The parts of a reply: streamed items in order, and the claimed token usage.
 
 use std::time::Duration;
 

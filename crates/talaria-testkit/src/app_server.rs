@@ -42,8 +42,8 @@ impl AppServer {
         Self { version: "0.166.0".to_owned(), directives: directives.into_iter().collect() }
     }
 
-    /// Answers `initialize`, `account/read`, `thread/start` and their like as 0.166 does, whenever they come, and plays
-    /// the directives beside that.
+    /// Answers `initialize`, `account/read`, `thread/start` and their like as 0.166 does, whenever they arrive, and
+    /// plays the directives in addition.
     pub fn ready(directives: impl IntoIterator<Item = Value>) -> Self {
         Self::script(stage::handlers().into_iter().chain(directives))
     }
@@ -98,8 +98,8 @@ impl AppServer {
     }
 }
 
-/// Writes an executable script, from a process of its own: a file that this process had open for writing may have been
-/// inherited by whatever another test started meanwhile, and could then not be run ("text file busy").
+/// Writes an executable script, from a separate process: a file that this process had open for writing may have been
+/// inherited by a process that another test started meanwhile, and could then not be run ("text file busy").
 pub fn write_program(path: &Path, script: &str) -> Result<()> {
     let writer = ["-c", "cat > \"$0\" && chmod 755 \"$0\""];
     let mut shell = Command::new("/bin/sh").args(writer).arg(path).stdin(Stdio::piped()).spawn()?;
@@ -110,7 +110,7 @@ pub fn write_program(path: &Path, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// Copies a program, from a process of its own and for the same reason. The copy is newer than the original.
+/// Copies a program, from a separate process for the same reason. The copy is newer than the original.
 pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
     let copied = Command::new("cp").args([from, to]).status()?;
     anyhow::ensure!(copied.success(), "cannot copy {} to {}", from.display(), to.display());
@@ -118,7 +118,7 @@ pub fn copy_program(from: &Path, to: &Path) -> Result<()> {
 }
 
 impl InstalledAppServer {
-    /// Returns every message received so far; what was not JSON is there as a string.
+    /// Returns every message received so far; invalid JSON is returned as a string.
     pub fn received(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
         // The last line may be half written while the program runs.

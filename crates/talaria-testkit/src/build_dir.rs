@@ -19,7 +19,7 @@ pub fn root() -> PathBuf {
     }
 }
 
-/// Returns the folder of the profile in use, where cargo puts programs: `<root>/debug`, `<root>/release`, ….
+/// Returns the folder of the profile in use, where cargo stores programs: `<root>/debug`, `<root>/release`, ….
 pub fn profile() -> PathBuf {
     let program = program();
     let folder = program.parent().unwrap_or(Path::new("."));

@@ -1,7 +1,7 @@
 //! The smallest client there is: JSON lines over stdio. It knows nothing of Talaria's own.
 //!
-//! For tests of what Codex itself does. Every message is kept in the order of arrival; waiting looks at each once, also
-//! at those that came while an answer was waited for. Several threads may run at once on one client.
+//! For tests of what Codex itself does. Every message is kept in the order of arrival; waiting examines each once, also
+//! those that arrived while a response was awaited. Several threads may run at once on one client.
 
 use std::path::Path;
 use std::process::Stdio;

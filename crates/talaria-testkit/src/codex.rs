@@ -1,8 +1,8 @@
 //! The real Codex in the versions we promise to work with, installed through npm into the build directory.
 //!
-//! The first caller downloads; everybody later, in this process or another, finds the finished folder and needs no
-//! network (`install`).
-//! The npm package is kept whole, because the native program needs its neighbours (sandbox helper, code-mode host).
+//! The first caller downloads; later ones, in this process or another, find the finished folder and need no network
+//! (`install`). The npm package is kept whole, because the native program needs its neighbours (sandbox helper,
+//! code-mode host).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct Codex {
     pub version: &'static str,
     /// The native program.
     pub native: PathBuf,
-    /// The Node launcher that npm puts on PATH.
+    /// The Node launcher that npm installs on PATH.
     pub launcher: PathBuf,
 }
 
@@ -42,7 +42,7 @@ impl Codex {
         VERSIONS.map(Self::installed)
     }
 
-    /// Installs a version below `root` unless it is there; `progress` hears what is being done.
+    /// Installs a version below `root` unless it exists; `progress` is called with each step.
     pub fn install(version: &'static str, root: &Path, progress: impl FnMut(&str)) -> Result<Self> {
         Self::install_with(version, root, progress, |folder| {
             install::npm(&format!("@openai/codex@{version}"), folder)

@@ -1,6 +1,6 @@
 //! The engine that the commands of a test started: stopped at the end, and then no process of that home may be left.
 //!
-//! A command starts the engine in a session of its own, and that starts Codex in another one: neither ends with the
+//! A command starts the engine in its own session, and that starts Codex in another one: neither ends with the
 //! test. Everything that a test starts carries its [`Marker`], so every surviving process can be found, named and
 //! ended.
 
@@ -55,7 +55,7 @@ impl EngineGuard {
 }
 
 impl Drop for EngineGuard {
-    /// A test that failed half-way leaves no process either; one that went well must not have needed this.
+    /// A failed test leaves no process either; a passed one must not have needed this.
     fn drop(&mut self) {
         if self.is_closed {
             return;

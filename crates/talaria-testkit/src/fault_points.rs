@@ -1,8 +1,8 @@
 //! The other end of the engine's fault points: a socket at which a test waits until the engine reaches a point, and
-//! holds it there while it kills whom it wants.
+//! holds it there while it kills a process.
 //!
-//! An engine with the feature `faults` connects at every named point, writes the name, and waits until it is let go.
-//! What no trap waits for continues at once.
+//! An engine with the feature `faults` connects at every named point, writes the name, and waits until it is
+//! released. A point without a trap continues at once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -72,8 +72,8 @@ impl FaultPoints {
         &self.socket
     }
 
-    /// Holds the engine that comes next to the point `name`, or to any but those of its start for `*`, after `skip`
-    /// others were let pass.
+    /// Holds the next engine at the point `name`, or at any but those of its start for `*`, after `skip` others
+    /// have passed.
     pub fn trap(&self, name: &str, skip: usize) -> Trap {
         let (caught, trap) = oneshot::channel();
         lock(&self.shared).traps.push(Set { name: name.to_owned(), skip, caught });

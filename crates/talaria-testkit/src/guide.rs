@@ -19,7 +19,7 @@ pub struct Page {
 pub struct Block {
     /// The page and the line of its first line, for messages.
     pub place: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 

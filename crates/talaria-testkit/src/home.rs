@@ -1,4 +1,4 @@
-//! A private `CODEX_HOME` wired to a scripted model, a work directory beside it, and the environment for both.
+//! A private `CODEX_HOME` wired to a scripted model, a work directory next to it, and the environment for both.
 //!
 //! It lies below no temporary directory, where Codex refuses a home (`build_dir::homes`), and is deleted on drop.
 //! With this home and environment Codex speaks to 127.0.0.1 alone: no login, no plugins, no analytics, no update check.
@@ -57,7 +57,7 @@ impl CodexHome {
         self.folder.path().join("work")
     }
 
-    /// Returns the folder that holds everything, for files of the test's own.
+    /// Returns the folder that contains everything, for the test's own files.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -76,7 +76,7 @@ impl CodexHome {
         let loopback = || OsString::from("127.0.0.1,localhost");
         vec![
             ("CODEX_HOME", self.path().into()),
-            // Commands run in a login shell: what the machine's owner put into its profile must not take part.
+            // Commands run in a login shell: the profile of the machine's owner must not take part.
             ("HOME", self.folder.path().join("user").into()),
             // Not above CODEX_HOME.
             ("TMPDIR", self.folder.path().join("tmp").into()),

@@ -1,6 +1,7 @@
 //! Installs something once into the build directory, in the process that needs it first.
 //!
-//! An install happens in a folder of its own that is renamed when complete: what has the final name is whole.
+//! An install happens in a temporary folder that is renamed when complete: a folder with the final name is
+//! complete.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,17 +9,18 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// What is installed.
+/// The package.
 pub(crate) struct Wanted<'a> {
     /// What people call it.
     pub(crate) title: &'a str,
     /// The folder that it gets.
     pub(crate) folder: &'a str,
-    /// How it is installed, in words.
+    /// Description of the installation.
     pub(crate) how: &'a str,
 }
 
-/// Returns the folder with the finished install; `download` fills it unless it is there. `progress` hears what is done.
+/// Returns the folder with the finished install; `download` fills it unless it exists. `progress` is called with each
+/// step.
 pub(crate) fn once(
     wanted: &Wanted<'_>,
     root: &Path,

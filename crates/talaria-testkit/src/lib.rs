@@ -1,4 +1,4 @@
-//! What the tests of every crate share: real Codex, a scripted replacement for it, and tools to observe processes and
+//! Shared by the tests of every crate: real Codex, a scripted replacement for it, and tools to observe processes and
 //! terminals.
 //!
 //! Used by tests and benches only. Where a test cannot continue, these functions panic with a message for the person who
@@ -13,7 +13,7 @@
 //! | [`engine`] | the engine that a test's commands started: stopped at the end, and no process is left |
 //! | [`fault_points`] | where a test holds the engine while it kills a process |
 //! | [`app_server`] | a `codex` that plays a transcript, for faults the real one will not produce |
-//! | [`stand_in`] | a detached `codex` with threads and a model of its own, started in milliseconds |
+//! | [`stand_in`] | a detached `codex` with threads and a built-in model, started in milliseconds |
 //! | [`guide`] | the README and the guide as data, so that their commands can be run |
 //! | [`mcp_server`] | an MCP server with scripted questions |
 //! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |

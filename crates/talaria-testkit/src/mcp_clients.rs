@@ -24,7 +24,7 @@ pub fn inspector() -> PathBuf {
     installed(install_inspector(&root(), |_| {}))
 }
 
-/// Installs both below the build directory; `progress` hears what is being done.
+/// Installs both below the build directory; `progress` is called with each step.
 pub fn install(mut progress: impl FnMut(&str)) -> Result<()> {
     install_python_sdk(&root(), &mut progress)?;
     install_inspector(&root(), &mut progress)?;

@@ -1,8 +1,8 @@
 //! Who is still alive of what a test started.
 //!
-//! A test puts a [`Marker`] into the environment of what it starts. Children inherit it, also through `setsid`, a
-//! double fork or a shell, so that "no Codex process survives" can be proved. A zombie
-//! has no environment any more and does not count. Linux reads `/proc`; macOS asks `ps`.
+//! A test sets a [`Marker`] in the environment of the processes that it starts. Children inherit it, also through
+//! `setsid`, a double fork or a shell, so that "no Codex process survives" can be proved. A zombie has no
+//! environment any more and does not count. Linux reads `/proc`; macOS asks `ps`.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -1,4 +1,4 @@
-//! What a terminal shows at one moment, as a value: cells with their colours, the cursor, and what was switched on.
+//! The state of a terminal at one moment, as a value: cells with their colours, the cursor, and the enabled modes.
 //!
 //! Made from the emulator by `terminal`; nothing here waits or reads. [`Screen::text`] is what a person reads,
 //! [`Screen::filtered`] the same on every machine and day, [`Screen::snapshot`] the form that is committed, and
@@ -30,7 +30,7 @@ pub struct ScreenCell {
     pub text: String,
     /// The columns it takes: 1 or 2.
     pub width: u16,
-    /// How it looks.
+    /// Its style.
     pub style: CellStyle,
 }
 

@@ -1,5 +1,5 @@
-//! A `codex` that replaces the real one where thousands are needed: detached, with threads in files and a model
-//! inside. `src/bin/stand-in-codex/main.rs` describes its behaviour.
+//! A `codex` that replaces the real one where thousands are needed: detached, with threads in files and a
+//! built-in model. `src/bin/stand-in-codex/main.rs` describes its behaviour.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::program;
 /// The version that it says it is.
 pub const VERSION: &str = "0.166.0";
 
-/// Puts the stand-in into `folder`; returns the program to be used as `codex`.
+/// Installs the stand-in into `folder`; returns the program to use as `codex`.
 pub fn install(folder: &Path) -> PathBuf {
     let path = folder.join("codex");
     let written = program::path("stand-in-codex").and_then(|program| {

@@ -33,7 +33,7 @@ pub use keys::Key;
 /// How long anything may take on a busy machine before the test fails.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// What the kernel does with typed keys before the program gets them.
+/// The kernel's processing of typed keys before the program gets them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Discipline {
     /// Lines are edited and shown: as a shell expects to find the terminal.
@@ -155,8 +155,8 @@ impl Terminal {
 
     /// Changes the size of the terminal, as dragging a window does.
     pub fn resize(&self, rows: u16, columns: u16) {
-        // Nothing is read in between: what is drawn for the new window must not come into the old one, where it would
-        // stay.
+        // Nothing is read in between: output for the new window must not be drawn into the old one, where it would
+        // remain.
         let mut seen = lock(&self.seen);
         if let Err(cause) = self.keyboard.resize(Size::new(rows, columns)) {
             panic!("cannot resize the terminal: {cause}");

@@ -14,7 +14,7 @@ pub struct TestTime {
     pub binary: String,
     /// The test; `None` is the binary itself.
     pub test: Option<String>,
-    /// Seconds by the clock on the wall, with everything that ran beside it.
+    /// Wall-clock seconds, with everything that ran concurrently.
     pub seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Collects the body of a response under a limit: what is compressed is unpacked piece by piece, and reading stops as soon
+//! Collects the body of a response under a limit: a compressed one is unpacked piece by piece, and reading stops as soon
 //! as the limit is reached, so that neither a long body nor a bomb fills the memory.
 //!
 //! No I/O: `fetch` feeds it with pieces as they arrive.
@@ -40,7 +40,7 @@ enum Unpacking {
     Raw(DeflateDecoder<Bounded>),
 }
 
-/// What a piece led to.
+/// Result of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// More may follow.
@@ -100,7 +100,7 @@ impl BodyReader {
             Ok(()) if is_over => Taken::Full,
             Ok(()) => Taken::More,
             Err(error) if error.kind() == io::ErrorKind::StorageFull => Taken::Full,
-            // Bytes after the end of a compressed body are no fault of what came before.
+            // Bytes after the end of a compressed body do not invalidate it.
             Err(error) if error.kind() == io::ErrorKind::WriteZero => Taken::More,
             Err(_) => Taken::Broken,
         }

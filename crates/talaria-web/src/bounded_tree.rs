@@ -26,7 +26,7 @@ pub(crate) fn parse_bounded(html: &str) -> Option<Document> {
     let sink =
         BoundedSink { document: Document::default(), elements: Cell::default(), is_beyond: Cell::default() };
     let mut options = ParseOpts::default();
-    // What is inside of <noscript> is for a reader that runs no scripts, like this one.
+    // The content of <noscript> is for clients that run no scripts, like this one.
     options.tree_builder.scripting_enabled = false;
     let mut parser = parse_document(sink, options);
     let mut rest = html;
@@ -72,7 +72,7 @@ struct BoundedSink {
     is_beyond: Cell<bool>,
 }
 
-/// A node, and how deep it was when it was last put somewhere.
+/// A node, with its depth when it was last inserted.
 #[derive(Clone)]
 struct TreeHandle {
     id: NodeId,

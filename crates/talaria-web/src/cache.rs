@@ -1,8 +1,8 @@
 //! The pages that were read last, so that the next page of a long one, or a search in it, needs no second fetch.
 //!
-//! In memory, because nothing depends on it: after a restart a page is fetched again, and pages of strangers are not kept on
-//! the disk. Keys are conversation and address, so that no conversation sees a page that another one was permitted to read.
-//! Pure: the time comes in.
+//! In memory, because nothing depends on it: after a restart a page is fetched again, and foreign pages are not stored on
+//! disk. Keys are conversation and address, so that no conversation sees a page that another one was permitted to read.
+//! Pure: the time is an argument.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Bytes as text: the byte order mark first, then the header, then what HTML says about itself, else UTF-8. Pure.
 //!
-//! Text that is in no stated encoding and no UTF-8 is read as windows-1252, as browsers do. What cannot be decoded becomes
+//! Text that is in no stated encoding and no UTF-8 is read as windows-1252, as browsers do. Undecodable bytes become
 //! `U+FFFD`, so that a page is never refused for a few bytes.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};

@@ -127,7 +127,7 @@ impl GuardedConnector {
         Err(failure)
     }
 
-    /// Begins TLS if the URL wants it.
+    /// Starts TLS if the URL requires it.
     pub async fn secure(&self, url: &Url, stream: TcpStream) -> Result<Box<dyn WebStream>, ConnectError> {
         if url.scheme() != "https" {
             return Ok(Box::new(stream));

@@ -1,5 +1,5 @@
-//! What a model gets of a page: a first line that says what it is and whether it is complete, then the page's own words
-//! between two lines that they cannot forge. Pure.
+//! The form of a page for a model: a first line that says what it is and whether it is complete, then the page's text
+//! between two lines that it cannot forge. Pure.
 //!
 //! The mark of the fence is random and made after the page was fetched, so that no page can contain it. Everything that the
 //! page or its server wrote is inside, the title and the type included; only the address is outside, as the `url`
@@ -20,7 +20,7 @@ pub struct Fence {
     mark: u64,
 }
 
-/// What is around a page.
+/// The fence of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFacts<'a> {
     /// The page.

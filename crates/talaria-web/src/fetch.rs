@@ -1,7 +1,7 @@
 //! Fetches one page: follows redirects, each over a connection to a judged address, within limits of time and size.
 //!
-//! Every hop is validated, reported to the caller before its request is sent, and made anew: nothing of a connection is
-//! reused. A redirect never leads from https to http. No cookies, no credentials, no proxy, no `Referer`.
+//! Every hop is validated, reported to the caller before its request is sent, and has a new connection: none is reused.
+//! A redirect never leads from https to http. No cookies, no credentials, no proxy, no `Referer`.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -22,7 +22,7 @@ use crate::body::{BodyReader, Taken};
 use crate::connect::{ConnectError, GuardedConnector, Network};
 use crate::tls::Roots;
 
-/// What is asked for: the text that needs the least work first.
+/// Accepted types, the simplest text first.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, \
                       application/json;q=0.7, application/xml;q=0.6, */*;q=0.1";
 
@@ -49,7 +49,7 @@ pub struct HopRules<'a> {
     pub allow: &'a [PrivateHost],
     /// May a redirect lead here? Asked before anything about it is looked up.
     pub may_follow: &'a (dyn Fn(&Url) -> bool + Send + Sync),
-    /// Called when the connection is there and nothing was sent. `Err` is why nothing is sent.
+    /// Called when the connection is open and nothing was sent. `Err` is why nothing is sent.
     pub before_request: &'a (dyn Fn(Url, SocketAddr) -> BoxFuture<'a, Result<(), String>> + Send + Sync),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for HopRules<'_> {
     }
 }
 
-/// What a server returned in the end.
+/// Final response of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchedBody {
     /// Where the redirects led.

@@ -1,7 +1,7 @@
 //! A page of HTML as Markdown: the article if there is one, else the whole body, else the bare text. Pure.
 //!
 //! `dom_smoothie` finds the article; below 600 characters it found a fragment, not an article, and the body is read. The
-//! Markdown is written by `dom_query`, which `dom_smoothie` brings with it. Links are made absolute, so that a model can
+//! Markdown is written by `dom_query`, a dependency of `dom_smoothie`. Links are made absolute, so that a model can
 //! follow them.
 
 use dom_query::Document;
@@ -14,7 +14,7 @@ use crate::bounded_tree::parse_bounded;
 const SHORTEST: usize = 600;
 /// The most elements among which an article is looked for.
 const MOST_ELEMENTS: usize = 60_000;
-/// What is never text of a page.
+/// Elements that are never text of a page.
 const SKIPPED: [&str; 12] = [
     "script", "style", "meta", "head", "noscript", "template", "svg", "iframe", "object", "canvas", "select",
     "dialog",

@@ -1,6 +1,6 @@
-//! What a body is, from the type that its server names and, where it names none, from how it begins. Pure.
+//! Type of a body, from its `Content-Type` or, without one, from its first bytes. Pure.
 
-/// What a body is read as.
+/// How a body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Media {
     Html,

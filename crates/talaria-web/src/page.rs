@@ -33,7 +33,7 @@ pub struct WebPage {
     pub title: Option<String>,
     /// The text: no secrets of known kinds, no control characters.
     pub text: String,
-    /// What is to be known about the text: that it was cut, or is not the whole page.
+    /// Notes about the text: that it was cut, or is not the whole page.
     pub notes: Vec<&'static str>,
     parts: Vec<Range<usize>>,
 }
@@ -136,7 +136,7 @@ impl WebPage {
     }
 }
 
-/// The text in lower case, and for each of its bytes the place in the text that it came from.
+/// The text in lower case, and for each of its bytes its position in the original text.
 fn folded(text: &str) -> (String, Vec<usize>) {
     let mut folded = String::with_capacity(text.len());
     let mut places = Vec::with_capacity(text.len());

@@ -1,6 +1,6 @@
 //! TLS of outgoing connections: which certificates are trusted, and the settings of a connection.
 //!
-//! The system's certificates, so that a company's own authority works and `SSL_CERT_FILE` is honoured; tests bring their
+//! The system's certificates, so that a company's own authority works and `SSL_CERT_FILE` is honoured; tests use their
 //! own. The cryptography is ring's, named here, so that no process-wide choice is needed.
 
 use std::sync::{Arc, OnceLock};

@@ -54,11 +54,11 @@ pub(super) const LETTER: Set = UPPER.and(LOWER);
 pub(super) const ALNUM: Set = LETTER.and(DIGIT);
 /// Hexadecimal digits, with small letters.
 pub(super) const HEX: Set = DIGIT.and(HEX_LETTER);
-/// What a programming language calls an identifier.
+/// An identifier of a programming language.
 pub(super) const IDENT: Set = ALNUM.and(UNDERSCORE);
 /// The letters of unpadded URL-safe base64.
 pub(super) const BASE64URL: Set = IDENT.and(DASH);
-/// What the scanner takes as one word: identifiers joined by dashes and dots.
+/// A word of the scanner: identifiers joined by dashes and dots.
 pub(super) const WORD: Set = BASE64URL.and(DOT);
 /// The letters of ordinary base64 with padding.
 pub(super) const BASE64: Set = ALNUM.and(PLUS).and(SLASH).and(EQUALS);

@@ -2,7 +2,7 @@
 //!
 //! A run of base64 whose first bytes are readable text is decoded and redacted; if that finds something, the rest of
 //! the run is hidden, also on the following lines where a tool has wrapped it. A long run is read in windows that
-//! overlap, so little is held back and the work stays linear. Random data (hashes, images, keys) ends at the first
+//! overlap, so little text is held and the work stays linear. Random data (hashes, images, keys) ends at the first
 //! group: every fourth letter of encoded ASCII has bits that are never set. Called by the scanner at the beginning of
 //! words.
 
@@ -25,7 +25,7 @@ const FULL_LINE: usize = 60;
 /// Words are shorter than this.
 const LONG_LINE: usize = 40;
 
-/// What is known of a run of base64.
+/// State of a run of base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoded {
     /// It is none, or nothing in it is secret.
@@ -154,7 +154,7 @@ fn next_line(look: Look<'_>, at: usize, line: usize) -> Result<Option<usize>, Mo
     Ok(is_encoded.then_some(begin))
 }
 
-/// Whether the line that begins at `at` is a secret of its own after a run that fills its last line: its letters may
+/// Whether the line that begins at `at` is a separate secret after a run that fills its last line: its letters may
 /// all be letters of base64, and decoding it would find nothing.
 fn begins_a_secret(look: Look<'_>, at: usize) -> Result<bool, More> {
     Ok(Opening::at(look, at)? == Some(Opening::JWT) || token::by_family(look, at)?.is_some())

@@ -1,15 +1,15 @@
 //! The table of secrets that are recognised by their own shape: a prefix and what follows it.
 //!
 //! This is the place to add a family: one line here, and a line in `corpus/secrets.txt` that shows it. Names that make
-//! a value secret (`password = …`) are in `names.rs`. The first line that matches wins, so a longer prefix comes before
-//! the shorter one that it begins with. Data only; `token.rs` reads it.
+//! a value secret (`password = …`) are in `names.rs`. The first line that matches wins, so a longer prefix precedes the
+//! shorter one that it begins with. Data only; `token.rs` reads it.
 
 use super::bytes::{ALNUM, BASE64URL, DIGIT, HEX, IDENT, PERCENT, SLASH, Set, UPPER, WORD};
 
 /// Secrets with a common beginning.
 #[derive(Debug)]
 pub(super) struct Family {
-    /// What the marker calls it. Lower-case letters and dashes.
+    /// Its kind in the marker. Lower-case letters and dashes.
     pub(super) kind: &'static str,
     /// How it begins: at least three bytes, at the beginning of a word.
     pub(super) prefix: &'static str,
@@ -17,11 +17,11 @@ pub(super) struct Family {
     pub(super) body: Set,
     /// How much of it there must be after the prefix.
     pub(super) least: usize,
-    /// What else must hold.
+    /// Further condition.
     pub(super) shape: Shape,
 }
 
-/// What must hold of the text after a prefix.
+/// Condition on the text after a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Nothing: no ordinary word begins like this.

@@ -11,7 +11,7 @@ use super::look::{Look, More};
 use super::names::{Name, Role, Style};
 use super::value;
 
-/// Words that begin in ASCII: what comes before the first other letter, and the rest.
+/// Words that begin in ASCII: the part before the first non-ASCII letter, and the rest.
 const MIXED: &[(&str, &str)] = &[
     ("contrase", "ña"),
     ("contrase", "Ña"),
@@ -135,7 +135,7 @@ fn begins(look: Look<'_>, at: usize, word: &str) -> Result<bool, More> {
 
 fn find_value(look: Look<'_>, style: Style, before: u8, end: usize) -> Result<Option<Hidden>, More> {
     let name = Name { kind: "password", role: Role::Password, style };
-    // French puts a blank in front of the colon, which is often one that does not break.
+    // French has a blank before the colon, often a non-breaking one.
     let end = if look.begins(end, "\u{a0}".as_bytes())? { end + 2 } else { end };
     let wide = ["：", "＝"];
     let found = if look.begins(end, wide[0].as_bytes())? || look.begins(end, wide[1].as_bytes())? {

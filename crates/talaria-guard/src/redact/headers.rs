@@ -1,7 +1,7 @@
 //! Headers of HTTP whose value is a secret by definition: `Authorization` of any scheme, and `Cookie`.
 //!
-//! Owns where the secret begins: the scheme of `Authorization` stays readable. Prose that only mentions a header is
-//! left alone.
+//! Owns where the secret begins: the scheme of `Authorization` is kept. Prose that only mentions a header is left
+//! alone.
 
 use super::bytes::{BLANK, DIGIT, LETTER, WORD, all, any, is_mixed};
 use super::hiding::{Extent, Hidden, Until};

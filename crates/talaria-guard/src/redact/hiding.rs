@@ -1,4 +1,4 @@
-//! How far a secret goes, once it is certain that there is one.
+//! Finds the end of a detected secret.
 //!
 //! Rules say where a secret begins and by what it ends; from there on its bytes are only counted. So a secret of any
 //! length, also one that never ends, takes no memory and is looked at once. Called by the scanner.
@@ -11,7 +11,7 @@ use super::{encoded, marker, pem, putty};
 /// A secret that a rule has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hidden {
-    /// What the marker calls it.
+    /// Its kind in the marker.
     pub(super) kind: &'static str,
     /// Where it begins.
     pub(super) from: usize,

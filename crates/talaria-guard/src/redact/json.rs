@@ -1,8 +1,8 @@
 //! Redacts a JSON document string by string, so that it stays the same document.
 //!
 //! Walks over the raw text and rewrites strings that change; everything else, numbers and spacing too, is copied. The
-//! value of a field with a secret name is hidden whatever it looks like: there is no code in JSON that could be meant
-//! instead.
+//! value of a field with a secret name is hidden whatever it looks like: JSON contains no code that could be mistaken
+//! for it.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub fn redact_json(raw: &RawValue) -> Cow<'_, RawValue> {
         return Cow::Borrowed(raw);
     }
     walk.out.push_str(&text[walk.written..]);
-    // What was a document is one again; if it ever were not, nothing of it may get out.
+    // The result is a valid document; if it ever were not, nothing of it may be returned.
     Cow::Owned(RawValue::from_string(walk.out).unwrap_or_default())
 }
 
@@ -39,11 +39,11 @@ struct Walk<'a> {
     /// What precedes it is in `out`, if anything is.
     written: usize,
     open: Vec<Open>,
-    /// What the next string is the value of.
+    /// The key of the next string.
     name: Option<Name>,
 }
 
-/// What the walk is inside of.
+/// The enclosing container.
 enum Open {
     /// A list, and the name that it is the value of.
     List(Option<Name>),
@@ -51,7 +51,7 @@ enum Open {
     Object(Turn, Option<Name>),
 }
 
-/// What comes next in an object.
+/// The next part of an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     Name,

@@ -42,7 +42,7 @@ pub(super) fn credentials(look: Look<'_>, scheme: &[u8], from: usize) -> Result<
     let (end, until) = match sign {
         Some(sign) => (sign, Until::Here),
         None if goes_on && colon.is_some() => {
-            // What is certain must not end inside a character.
+            // The decided part must not end inside a character.
             let ascii = look.slice(from, at).iter().rposition(u8::is_ascii);
             (from + ascii.map_or(0, |last| last + 1), Until::Bare)
         }

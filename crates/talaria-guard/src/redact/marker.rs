@@ -1,7 +1,7 @@
-//! What is shown in the place of a secret: `[redacted:github-token:40]`, its kind and its length in bytes.
+//! The replacement of a secret: `[redacted:github-token:40]`, its kind and its length in bytes.
 //!
-//! Owns writing and recognising it. Recognising matters: text that was redacted before stays as it is. Only a kind that
-//! this redactor writes is recognised, so nothing can be smuggled through by dressing it up.
+//! Owns writing and recognising it. Recognising matters: text that was redacted before is unchanged. Only kinds that
+//! this redactor writes are recognised, so no secret can be disguised as a marker.
 
 use std::fmt::Write as _;
 

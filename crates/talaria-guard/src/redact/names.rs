@@ -36,7 +36,7 @@ impl Role {
 /// A name that makes a value secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name {
-    /// What the marker calls the value.
+    /// Kind of the value in the marker.
     pub(super) kind: &'static str,
     /// How much the name says.
     pub(super) role: Role,

@@ -1,8 +1,8 @@
 //! Private keys in PEM, complete or cut off, on lines of their own or with `\n` written out inside a string.
 //!
 //! A block is a key only if something that looks like its body follows the `BEGIN` line: a program that mentions the
-//! line is left alone. A block without its `END` goes as far as its lines look like a key, so that a key that was cut
-//! off does not take the rest of the text with it.
+//! line is left alone. A block without its `END` extends as far as its lines look like a key, so that a truncated key
+//! does not hide the rest of the text.
 
 use memchr::memmem;
 
@@ -14,11 +14,11 @@ const DASHES: &[u8] = b"-----";
 const BEGIN: &[u8] = b"-----BEGIN";
 /// `RSA PRIVATE KEY`, `PGP PRIVATE KEY BLOCK` and the like are shorter.
 const LONGEST_LABEL: usize = 40;
-/// What may be between two lines of a key: line ends, quotation marks, indentation, signs of a diff.
+/// Separators between two lines of a key: line ends, quotation marks, indentation, signs of a diff.
 const LONGEST_GAP: usize = 64;
 /// A full line of a key is longer than this, and words are not.
 const FULL_LINE: usize = 40;
-/// A full line goes as far as this.
+/// Length of a full line.
 const LINE: Set = BASE64.and(IDENT).and(DOT);
 /// How far the end of a block is looked for from a short line.
 const NEAR: usize = 256;
@@ -145,7 +145,7 @@ pub(super) fn behind_gap(look: Look<'_>, from: usize) -> Result<usize, More> {
     Ok(at)
 }
 
-/// Skips the number of a line, as tools that show files put it in front: `12|`, `L12:`, a number and a tab or an arrow.
+/// Skips the number of a line, as printed by tools that show files: `12|`, `L12:`, a number and a tab or an arrow.
 fn behind_number(look: Look<'_>, at: usize) -> Result<Option<usize>, More> {
     let from = if look.is(at, b'L')? { at + 1 } else { at };
     let to = look.run(from, DIGIT, 7)?;

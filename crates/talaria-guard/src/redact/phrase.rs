@@ -15,9 +15,9 @@ use super::token;
 const WORDS: std::ops::RangeInclusive<usize> = 12..=24;
 /// How many letters a word has.
 const LETTERS: std::ops::RangeInclusive<usize> = 3..=8;
-/// What may be between a label and the first word.
+/// Separators between a label and the first word.
 const LONGEST_OPENING: usize = 48;
-/// What may be between two words: blanks, line ends, commas, quotation marks, numbers.
+/// Separators between two words: blanks, line ends, commas, quotation marks, numbers.
 const LONGEST_GAP: usize = 16;
 
 /// Words of ordinary sentences that are in no phrase.

@@ -1,7 +1,7 @@
 //! Private keys in the files of PuTTY: the lines of base64 after `Private-Lines: N`.
 //!
-//! The label says how many lines follow, so a key never hides what comes after it. The public lines, the comment and the
-//! checksum stay. Called by the scanner at the colon of the label.
+//! The label has the number of lines, so a key never hides the text after it. The public lines, the comment and the
+//! checksum are kept. Called by the scanner at the colon of the label.
 
 use super::bytes::{BASE64, BASE64URL, BLANK, DIGIT, all};
 use super::hiding::{Hidden, Step, Until, is_joint};

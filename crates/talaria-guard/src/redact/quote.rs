@@ -18,7 +18,7 @@ pub(super) struct Quote {
     slashes: usize,
 }
 
-/// What is at one position of a quoted text.
+/// One position of a quoted text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// Text up to there.

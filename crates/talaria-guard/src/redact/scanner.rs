@@ -1,8 +1,8 @@
 //! One pass over text: finds words, asks the rules at each, and writes markers in the place of secrets.
 //!
-//! Owns the position in the text and nothing of what a secret is. It never goes back: a rule looks ahead over a bounded
-//! stretch, and what is found is counted, not kept. That makes the time linear in the text, whatever the text is. The
-//! same scanner reads whole texts and streams; for a stream `held_from` says what has to be kept until more text comes.
+//! Owns the position in the text; the rules define secrets. It never goes back: a rule looks ahead over a bounded
+//! stretch, and a found secret is counted, not kept. So the time is linear for any text. The same scanner reads whole
+//! texts and streams; for a stream `held_from` is the start of the text that must be held until more arrives.
 
 use super::bytes::{ALNUM, FOLLOWED, IDENT, SPECIAL, WORD};
 use super::encoded::{self, Encoded};
@@ -14,9 +14,9 @@ use super::{
     assignment, commands, escape, foreign, link, marker, mysql, names, pem, people, putty, token, value,
 };
 
-/// A word is kept for this long, to read the name at its end.
+/// Up to this many bytes of a word are kept, to read the name at its end.
 const WORD_KEPT: usize = names::LONGEST + 1;
-/// The head of a JWT is kept for this long; a longer one is data.
+/// Maximum length of the head of a JWT; a longer one is data.
 pub(super) const JWT_KEPT: usize = 8192;
 
 /// A scanner between two pieces of text.
@@ -78,7 +78,7 @@ impl Scanner {
         Self { state: State::Text, pos: 0, written: 0, edge: (0, before) }
     }
 
-    /// Continues through `text`, as far as it can be decided, and writes what comes before a secret, and its marker.
+    /// Continues through `text`, as far as it can be decided, and writes the text before a secret, and its marker.
     pub(super) fn run(&mut self, text: &str, tail: Tail, out: &mut String) {
         let look = Look::new(text, tail);
         loop {
@@ -214,7 +214,7 @@ impl Scanner {
         Ok(found)
     }
 
-    /// Reads a word from where it was left, and remembers how far it came if there is not enough text.
+    /// Continues reading a word, and remembers the position if there is not enough text.
     fn read_word(&mut self, look: Look<'_>, word: &mut Word) -> Result<Option<Hidden>, More> {
         let found = self.read_segments(look, word);
         self.state = match found {
@@ -332,7 +332,7 @@ fn hide(hiding: &mut Hiding, pos: &mut usize, look: Look<'_>) -> Result<(), More
 }
 
 /// Returns the end of a word to which no rule applies, as most are: it neither begins like a secret nor is followed by
-/// anything. Says nothing about the others; `read_word` comes to the same for them, only slower.
+/// anything. `None` for other words; `read_word` has the same result for all, only slower.
 #[inline]
 fn end_of_plain_word(bytes: &[u8], start: usize) -> Option<usize> {
     if Opening::of(bytes.get(start..start + 3)?).may_be_secret() || !IDENT.has(bytes[start]) {

@@ -9,18 +9,18 @@ use super::scanner::Scanner;
 /// Memory that a stream keeps between pieces, so that a large piece is not paid for to the end.
 const KEPT: usize = 16 * 1024;
 
-/// Redacts one text that comes in pieces.
+/// Redacts one streamed text.
 ///
-/// In ordinary text only the word at the end is held back, and after the name of a secret what may be its value. Held
-/// back are at most 8 KiB, for a word that begins like a JWT, and otherwise less than 2 KiB: what is undecided at that
-/// length is no JWT and is given out, or is a secret and is hidden. A secret that has been recognised is only counted,
-/// so one without an end takes no memory; its marker comes when it ends.
+/// In ordinary text only the last word is held, and after the name of a secret its possible value. At most 8 KiB are
+/// held for a word that begins like a JWT, and otherwise less than 2 KiB: undecided text of that length is not a JWT
+/// and is emitted, or is a secret and is hidden. A detected secret is only counted, so one without an end takes no
+/// memory; its marker is emitted when it ends.
 ///
 /// After `finish` the stream is ready for another text.
 #[derive(Debug)]
 pub struct Stream {
     scanner: Scanner,
-    /// What is held back.
+    /// The held text.
     held: String,
 }
 
@@ -52,7 +52,7 @@ impl Stream {
         *self = Self::new();
     }
 
-    /// How many bytes are held back.
+    /// Number of held bytes.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         self.held.len()

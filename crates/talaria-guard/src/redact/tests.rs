@@ -1,4 +1,4 @@
-//! What the redactor promises: the two corpora, the tables, and what holds for every text.
+//! Promises of the redactor: the two corpora, the tables, and properties of every text.
 
 use std::cell::Cell;
 

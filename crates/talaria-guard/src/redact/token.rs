@@ -34,7 +34,7 @@ impl Opening {
     pub(super) fn at(look: Look<'_>, at: usize) -> Result<Option<Self>, More> {
         match look.bytes().get(at..at + 3) {
             Some(bytes) => Ok(Some(Self::of(bytes))),
-            // A short word is not held back for what follows it: no prefix has a blank in it.
+            // A short word is not held for the text after it: no prefix contains a blank.
             None if look.bytes().get(at..).is_some_and(|rest| !all(rest, WORD.and(SLASH))) => Ok(None),
             None => look.beyond().map(|()| None),
         }

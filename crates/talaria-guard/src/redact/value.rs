@@ -1,8 +1,8 @@
-//! Decides whether the value that a secret name is given is a secret, and how far it goes.
+//! Decides whether the value assigned to a secret name is a secret, and where it ends.
 //!
 //! The hard part is code: `password: String`, `token = next_token(x)` and `secret=os.environ["X"]` are no secrets. The
 //! clearer the place (a query, a variable of the environment, a field of JSON), the less the value has to look like a
-//! secret. Reads a bounded stretch of the value; what is longer than that is a secret.
+//! secret. Reads a bounded stretch of the value; a longer value is a secret.
 
 use super::assignment::{Assignment, Form};
 use super::bytes::{

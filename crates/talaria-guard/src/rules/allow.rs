@@ -1,9 +1,9 @@
 //! Decides when a line may run without a question.
 //!
-//! Owns everything that must hold besides the words: nothing unknown, nothing written, no variable set that changes
-//! what programs do, no option that writes or runs something unless the rule names it (`hazards`). Each command of the
-//! line needs a rule; a program that only starts another needs none for itself, and what a command runs by an option
-//! that its rule names is covered by that rule. In doubt the answer is no. Called by `rules`.
+//! Owns the conditions besides the words: nothing unknown, nothing written, no variable set that changes what programs
+//! do, no option that writes or runs something unless the rule names it (`hazards`). Each command of the line needs a
+//! rule; a program that only starts another needs none for itself, and a program that a command starts by an option
+//! named in its rule is covered by that rule. In doubt the answer is no. Called by `rules`.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Puts known values in place of variables, and splits what is not quoted.
+//! Replaces variables by known values, and splits unquoted text.
 //!
 //! Owns the expansion of one command's words, once for each value that its variables can have, up to a limit. Called by
 //! `scene`.
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use super::scene::READINGS;
 use crate::shell::{Word, WordExtent, WordPiece};
 
-/// What is known when a command is reached.
+/// Known variables at a command.
 pub(super) struct Values<'a> {
     pub(super) variables: &'a HashMap<String, Vec<Word>>,
     /// The positional parameters, once for each way to get there.
     pub(super) positional: &'a [Vec<Word>],
 }
 
-/// Words of a command that are being put together.
+/// Words of a command under construction.
 #[derive(Clone, Default)]
 struct Partial {
     done: Vec<Word>,
@@ -82,7 +82,7 @@ impl Values<'_> {
         given.chain(values.iter().map(one)).collect()
     }
 
-    /// What an unquoted value is split at.
+    /// Separators of an unquoted value.
     fn separators(&self) -> String {
         let set = self.variables.get("IFS").and_then(|values| values.first()).and_then(Word::text);
         set.unwrap_or(" \t\n").to_owned()
@@ -95,7 +95,7 @@ impl Partial {
         self.pieces.push(piece);
     }
 
-    /// Ends the word that is being put together.
+    /// Ends the current word.
     fn end(&mut self, extent: WordExtent) {
         if std::mem::take(&mut self.is_begun) {
             let word = Word::new(std::mem::take(&mut self.pieces), extent);
@@ -103,7 +103,7 @@ impl Partial {
         }
     }
 
-    /// Puts a value in; where it is not quoted, it is split.
+    /// Inserts a value; an unquoted one is split.
     fn put(&mut self, choice: &[Word], separators: Option<&str>, extent: WordExtent) {
         for (at, value) in choice.iter().enumerate() {
             if at > 0 {

@@ -1,7 +1,7 @@
-//! The hard floor: what is refused in every mode, and cannot be configured away.
+//! The hard floor: operations that are refused in every mode and cannot be permitted by configuration.
 //!
-//! Owns the list and its words for people. Each entry must be precise: it hits what is known to be a catastrophe, and
-//! leaves alone what merely looks like one; what cannot be known is decided elsewhere. Called by `rules`.
+//! Owns the list and its words for people. Each entry must be precise: it matches certain catastrophes, and not
+//! commands that merely look like one; unknown cases are decided elsewhere. Called by `rules`.
 
 mod bomb;
 mod disk;
@@ -60,7 +60,7 @@ impl Floor {
         }
     }
 
-    /// What it would do, for people.
+    /// Its effect, as text for people.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::RemoveSystem => "it would remove the system or a home directory",

@@ -85,7 +85,7 @@ pub(super) fn split(text: &str) -> Result<Vec<Glob>, BadPattern> {
     Ok(globs)
 }
 
-/// What is known of a word, character by character.
+/// Known characters of a word.
 pub(super) fn symbols(word: &Word, home: Option<&str>) -> Vec<Symbol> {
     let mut symbols = Vec::new();
     for piece in word.pieces() {
@@ -194,7 +194,7 @@ impl Glob {
         self.signs.iter().map(text).collect()
     }
 
-    /// Is there a text that both can be?
+    /// Whether both can match the same text.
     pub(super) fn could_match(&self, symbols: &[Symbol], home: Option<&str>) -> bool {
         self.run(symbols, home, |reached| {
             let first = reached.iter().position(|reached| *reached).unwrap_or(reached.len());
@@ -212,7 +212,7 @@ impl Glob {
         })
     }
 
-    /// Goes through the word, keeping every place in the pattern that can be reached; `any` is what unknown text does.
+    /// Walks the word with the set of reachable positions in the pattern; `any` is the effect of unknown text.
     fn run(&self, symbols: &[Symbol], home: Option<&str>, any: impl Fn(&mut [bool])) -> bool {
         let signs = self.signs(home);
         let mut reached = vec![false; signs.len() + 1];

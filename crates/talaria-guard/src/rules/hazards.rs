@@ -15,7 +15,7 @@ pub(super) struct Hazard {
     pub(super) length: usize,
 }
 
-/// What is dangerous for a program: its names, letters, long options (with one dash or two), and words as they are; a
+/// Dangerous options of a program: its names, letters, long options (with one dash or two), and words as they are; a
 /// word that ends in `=` or `:` matches all that begin with it.
 type Entry = (&'static [&'static str], &'static str, &'static [&'static str], &'static [&'static str]);
 
@@ -574,7 +574,7 @@ pub(super) fn hazards(words: &[Word]) -> Vec<Hazard> {
     for (at, word) in words.iter().enumerate().skip(1) {
         if word.is("--") {
             has_ended = true;
-            // What follows goes to another program there: `cargo test -- …`, `npm exec -- …`.
+            // The following words are passed to another program: `cargo test -- …`, `npm exec -- …`.
             continue;
         }
         if has_ended {
@@ -616,7 +616,7 @@ fn length(word: &Word, (names, letters, long, exact): &Entry) -> Option<usize> {
     is_clustered.then_some(start.len())
 }
 
-/// What does not follow the pattern of the table.
+/// Cases that do not fit the table.
 fn special(name: &str, words: &[Word]) -> Vec<Hazard> {
     let whole = |at: usize| Hazard { at, length: usize::MAX };
     let spelled = |at: usize| Hazard { at, length: words[at].text().map_or(usize::MAX, str::len) };
@@ -694,7 +694,7 @@ fn git(words: &[Word]) -> Vec<Hazard> {
     found
 }
 
-/// Any option of an interpreter that has no entry of its own may hold code.
+/// Any option of an interpreter without its own entry may contain code.
 fn unknown_or_option(words: &[Word]) -> Vec<Hazard> {
     let is_risky = |(_, word): &(usize, &Word)| {
         let start = word.start();

@@ -8,9 +8,9 @@
 //! - `~` at the start of a word is the home directory, `'…'`, `"…"` and `\` take a character as it is;
 //! - an allow pattern may begin with `NAME=value` and end with `> file`: assignments and writes it lets pass as well.
 //!
-//! Two questions are answered here. *Could* a command fit (deny): what is not known may be anything, and options count
-//! however they are spelled (`spelling`). *Must* it fit (allow): word by word, and what is not known fits only a `*`.
-//! Called by `rules`.
+//! Two questions are answered here. *Could* a command match (deny): unknown text may be anything, and options count in
+//! any spelling (`spelling`). *Must* it match (allow): word by word, and unknown text matches only a `*`. Called by
+//! `rules`.
 
 use super::glob::{Glob, Symbol, symbols};
 use super::spelling::{self, Wanted, could_be_option};
@@ -25,12 +25,12 @@ pub enum BadPattern {
     /// A quote is not closed.
     #[error("has a quote that is not closed")]
     Unclosed,
-    /// It holds more than one command.
+    /// It contains more than one command.
     #[error(
         "can never match: a rule is about one command, and {0:?} is a shell operator; write a rule for each command"
     )]
     Operator(char),
-    /// It holds an expansion.
+    /// It contains an expansion.
     #[error("can never match: {0:?} is not expanded in rules; write * for what differs")]
     Expansion(char),
     /// `**` is before other words.
@@ -62,7 +62,7 @@ pub(super) struct Pattern {
     writes: Vec<Glob>,
 }
 
-/// What may follow the words of a pattern.
+/// Words permitted after those of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tail {
     Nothing,

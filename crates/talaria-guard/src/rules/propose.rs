@@ -1,7 +1,7 @@
 //! Which rule to offer when a person says "always allow this".
 //!
-//! Owns for which programs a rule can be sensible at all. Never for one that runs whatever it is given, removes, or
-//! grants rights; then none is offered. What is offered must itself allow the command. Called when a request is shown.
+//! Owns for which programs a rule can be sensible at all. Never for one that runs its arguments, removes files, or
+//! grants rights; then none is offered. An offered rule must itself allow the command. Called when a request is shown.
 
 use super::{Ground, Place, Rule, RuleReach, RuleSubject, Rules, Verdict};
 use crate::shell::{CommandRole, CommandText, SimpleCommand, Word, is_trusted, parse};
@@ -37,7 +37,7 @@ const WITH_COMMANDS: &[&str] = &[
     "yarn",
 ];
 
-/// Programs that are never offered: they run what they are given, remove, or give rights.
+/// Programs that are never offered: they run their arguments, remove files, or grant rights.
 const NEVER: &[&str] = &[
     ".",
     "alias",

@@ -33,7 +33,7 @@ pub(super) struct Scene<'a> {
     readings: Vec<Vec<Vec<Word>>>,
     targets: Vec<Vec<Vec<Word>>>,
     stages: HashMap<(usize, usize), usize>,
-    /// The commands that hold the redirects of a group.
+    /// The commands that carry the redirects of a group.
     frames: HashMap<usize, Vec<usize>>,
     /// The arguments that functions of the line are called with.
     calls: HashMap<&'a str, Vec<Vec<Word>>>,
@@ -131,7 +131,7 @@ impl<'a> Scene<'a> {
         Vec::new()
     }
 
-    /// Puts the names that `xargs` gets from a known input in place of what is unknown.
+    /// Replaces the unknown words of `xargs` by the names from a known input.
     fn fill_in(&self, index: usize, readings: &mut Vec<Vec<Word>>) {
         let is_xargs = |index: &usize| {
             self.line.commands[*index]
@@ -186,7 +186,7 @@ impl<'a> Scene<'a> {
         texts.flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
     }
 
-    /// What a command prints, if it prints its own words.
+    /// Output of a command that prints its own words.
     fn printed(&self, index: usize) -> Vec<String> {
         let mut names = self.documents(index);
         for words in self.readings.get(index).into_iter().flatten() {
@@ -210,7 +210,7 @@ impl<'a> Scene<'a> {
         names
     }
 
-    /// The text of a word with the home directory put in; what is not known stays marked.
+    /// The text of a word with the home directory expanded; unknown parts stay marked.
     fn known_text(&self, word: &Word) -> String {
         let text = |piece: &WordPiece| match piece {
             WordPiece::Text(text) => text.clone(),
@@ -315,7 +315,7 @@ impl<'a> Scene<'a> {
         })
     }
 
-    /// Removes what a path can do without; a relative one without a known directory stays relative.
+    /// Removes redundant parts of a path; a relative one without a known directory stays relative.
     fn normal(&self, path: String, here: Option<&str>) -> String {
         let path = match (path.starts_with(['/', '~']), here) {
             (false, Some(here)) => format!("{here}/{path}"),
@@ -326,7 +326,7 @@ impl<'a> Scene<'a> {
             match part {
                 "" | "." => {}
                 ".." if parts.last() == Some(&"~") => {
-                    // The parent of the home directory holds everybody's.
+                    // The parent of the home directory contains all homes.
                     parts = vec!["home"];
                     root = "/";
                 }
@@ -349,7 +349,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// Is there something in the path that is not known?
+/// Whether the path has an unknown part.
 pub(super) fn is_open(path: &str) -> bool {
     path.contains(UNKNOWN)
 }

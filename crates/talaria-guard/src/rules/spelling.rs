@@ -12,7 +12,7 @@ use crate::shell::{Word, WordExtent, WordPiece, git_verb};
 /// Options that never take a value.
 const FLAGS: &[&str] = &["quiet", "verbose", "silent", "debug", "help", "version", "yes", "dry-run"];
 
-/// What a word after the program is.
+/// Kind of a word after the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Option,
@@ -65,7 +65,7 @@ pub(super) fn could_mean(wanted: &Wanted<'_>, program: &str, words: &[Word], hom
     })
 }
 
-/// What the words after options in a rule are taken for.
+/// Interpretation of the words after options in a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Values {
     OfOptions,
@@ -186,7 +186,7 @@ fn takes_value(option: &str) -> bool {
     git_verb(&words) == 3
 }
 
-/// Is the value in the same word, or is there none?
+/// Whether the value is in the same word, or absent.
 fn has_value(option: &str) -> bool {
     match option.strip_prefix("--") {
         Some(long) => long.contains('=') || long.starts_with("no-") || FLAGS.contains(&long),
@@ -208,7 +208,7 @@ struct Options<'a> {
     program: &'a str,
     verb: Option<&'a str>,
     words: Vec<(&'a Word, Option<&'a Word>)>,
-    /// Is there a word that could be any option?
+    /// Whether a word could be any option.
     has_any: bool,
     /// Does an operand say what `--force` says: `git push origin +main`?
     is_forced: bool,
@@ -292,7 +292,7 @@ impl<'a> Options<'a> {
         {
             let dashes = start.len() - long.len();
             let given = long.split('=').next().unwrap_or_default();
-            // What is not known of the name may complete it.
+            // The unknown part of the name may complete it.
             let is_same =
                 same(given) || !word.is_settled() && given.len() == long.len() && name.starts_with(given);
             let inline = given.len() < long.len();

@@ -1,4 +1,4 @@
-//! What the policy promises: a line and rules in, a verdict out.
+//! Promises of the policy: a line and rules in, a verdict out.
 
 mod floor;
 mod hazards;

@@ -36,7 +36,7 @@ const RUN_BY_OPTION: &[(&[&str], &[&str])] = &[
     (&["crontab", "at"], &["-f"]),
 ];
 
-/// Programs that turn a file into a program: what they are given is as good as run.
+/// Programs that make a file executable: their arguments count as run.
 const COMPILERS: &[&str] =
     &["gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "go", "tcc", "ghc", "javac", "zig"];
 
@@ -109,7 +109,7 @@ fn files_written(scene: &Scene<'_>, index: usize) -> Vec<String> {
             && operands.len() > 1
         {
             files.push(scene.path(index, last));
-            // Into a directory: the name stays.
+            // Into a directory: the name is kept.
             for source in &operands[..operands.len() - 1] {
                 let base = source.start().rsplit('/').next().unwrap_or_default().to_owned();
                 files.push(format!("{}/{base}", scene.path(index, last)));
@@ -168,7 +168,7 @@ fn files_run(scene: &Scene<'_>, index: usize) -> Vec<String> {
             files.extend(arguments.iter().map(|word| scene.path(index, word)));
         }
         if is_shell(&name) || is_interpreter(&name) {
-            // The first operand is the script; what comes before it may be the value of an option.
+            // The first operand is the script; a word before it may be the value of an option.
             let options = usize::from(arguments.first().is_some_and(|word| word.start().starts_with('-')));
             let operands = arguments.iter().filter(|word| !word.start().starts_with('-')).take(1 + options);
             files.extend(operands.map(|word| scene.path(index, word)));

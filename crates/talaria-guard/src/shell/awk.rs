@@ -1,4 +1,4 @@
-//! What a program for awk does besides printing.
+//! Side effects of an awk program.
 //!
 //! Owns the search for `system`, pipes and files written to in the text of a program, strings and regular expressions
 //! left out. In doubt it says yes. Called by `code` (does it run something?) and by the allow rules (does it write?).

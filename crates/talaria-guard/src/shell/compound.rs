@@ -9,7 +9,7 @@ use super::word::Word;
 use super::{Assignment, At, CommandRole, GroupKind, Unparsable};
 
 impl Reader<'_, '_> {
-    /// Reads something between keywords, the first of which is next, in a group of its own.
+    /// Reads something between keywords, the first of which is next, in a separate group.
     pub(super) fn block(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<(), Unparsable>,

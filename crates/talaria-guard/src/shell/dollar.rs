@@ -8,7 +8,7 @@ use super::lexed::{Lexed, is_name};
 use super::word::{WordExtent, WordPiece, mark};
 use super::{GroupKind, Unparsable};
 
-/// What may follow the name in `${name…}` and does nothing but choose or cut text.
+/// Operators in `${name…}` that only select or cut text.
 const HARMLESS: &[&str] = &[":-", ":+", ":?", "-", "+", "?", "#", "%", "/", "^", ","];
 
 impl Reader<'_, '_> {
@@ -98,7 +98,7 @@ impl Reader<'_, '_> {
                 Some('`') => self.backticks(&mut ignored, Quotes::Inside)?,
                 Some('"') => self.double_quotes(&mut ignored)?,
                 Some('\'' | '\\') => return Err(Unparsable::Unsupported("quoting in arithmetic")),
-                // A name's value is evaluated in its turn, and may hold anything.
+                // A name's value is evaluated in its turn, and may be anything.
                 Some(c) if c.is_alphabetic() || c == '_' => self.draft.hide_effects(),
                 Some(_) => {}
             }
@@ -223,7 +223,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Inside a substitution bash can lose these quotes, and what they hold becomes shell again.
+    /// Inside a substitution bash can lose these quotes, and their content becomes shell again.
     fn escaped(&self, lexed: &mut Lexed, c: char) -> Result<(), Unparsable> {
         if self.document_in != DocumentIn::Line && !(c.is_alphanumeric() || "-_./:,@%+".contains(c)) {
             return Err(Unparsable::Unsupported("`$'` in a substitution"));
@@ -258,7 +258,7 @@ impl Reader<'_, '_> {
         }))
     }
 
-    /// Reads at most `digits` digits; a byte that is no character of its own, or the end of the text, is not decided.
+    /// Reads at most `digits` digits; a byte that is not a character, or the end of the text, is not decided.
     fn number(&mut self, base: u32, digits: usize, first: u32) -> Result<char, Unparsable> {
         let mut value = first;
         for _ in 0..digits {
@@ -274,10 +274,10 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What an escape in `$'…'` is.
+/// An escape in `$'…'`.
 enum Escape {
     Char(char),
-    /// No escape: the backslash stays.
+    /// No escape: the backslash is kept.
     Both(char),
 }
 

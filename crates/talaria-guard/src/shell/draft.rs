@@ -1,4 +1,4 @@
-//! What has been found so far while a line is read.
+//! Commands found so far while a line is read.
 //!
 //! Owns the numbering of commands, groups and pipelines, and the limits: nesting, and a budget that keeps the work
 //! linear however often texts inside texts are read again. Used by the readers in `shell` alone.
@@ -89,7 +89,8 @@ impl Draft {
         self.groups[group].scope = self.groups[self.groups[group].at.group].scope;
     }
 
-    /// Makes room for a command whose words are still to be read, so that it comes before what is inside them.
+    /// Reserves a position for a command whose words are not read yet, so that it precedes the commands inside
+    /// them.
     pub(super) fn reserve(&mut self, at: At) -> usize {
         self.add(SimpleCommand {
             assignments: Vec::new(),
@@ -113,14 +114,14 @@ impl Draft {
         self.commands.len() - 1
     }
 
-    /// Adds a stand-in for commands that are not known.
+    /// Adds a placeholder for unknown commands.
     pub(super) fn add_unknown(&mut self, at: At) {
         let index = self.reserve(at);
         self.commands[index].role = CommandRole::Unknown;
         self.commands[index].words.push(super::Word::anything());
     }
 
-    /// Adds a stand-in for code that is not understood.
+    /// Adds a placeholder for code that is not understood.
     pub(super) fn add_code(&mut self, at: At) {
         let index = self.reserve(at);
         self.commands[index].role = CommandRole::Code;

@@ -1,4 +1,4 @@
-//! What a call of git runs besides git: aliases, helpers and hooks that the call itself names.
+//! Programs that a call of git runs: aliases, helpers and hooks that the call itself names.
 //!
 //! Owns the options before the command of git, and the settings whose value is a command. The content of git's own
 //! files is not seen here, like any script. Called by `wrappers`, and by `rules` for the position of git's command.
@@ -186,7 +186,7 @@ fn aliased(value: &Word, rest: &[Word]) -> Inner {
     }
 }
 
-/// What a command of git runs by its own options and words.
+/// Programs that a git command runs by its own options and words.
 fn by_verb(verb: &str, words: &[Word]) -> Vec<Inner> {
     let text = |letters: &str, long: &[&str]| -> Vec<Inner> {
         option_values(words, letters, long).into_iter().map(|value| Inner::Loose(vec![value])).collect()

@@ -121,7 +121,7 @@ impl Reader<'_, '_> {
             '}' => lexed.push_brace(Part::Close),
             '=' => {
                 lexed.note_equals();
-                // zsh puts the path of a program in place of `=program`.
+                // zsh replaces `=program` by the path of the program.
                 if lexed.is_empty() && self.source.peek().is_some_and(char::is_alphanumeric) {
                     lexed.expand(WordPiece::Unknown, WordExtent::One);
                 } else {

@@ -22,16 +22,16 @@ pub(super) struct Options {
 pub(super) struct Found {
     /// The first word that is no option.
     pub(super) next: usize,
-    /// Is there an option that is not in the list?
+    /// Whether an option is not in the list.
     pub(super) has_unknown: bool,
-    /// Is there a word that may or may not be an option?
+    /// Whether a word may be an option.
     pub(super) is_doubtful: bool,
     /// The values, by the letter or the long name.
     pub(super) values: Vec<(String, Word)>,
 }
 
 impl Found {
-    /// The value of the first of `names` that is there.
+    /// The value of the first of `names` that is present.
     pub(super) fn value(&self, names: &[&str]) -> Option<&Word> {
         self.values.iter().find(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value)
     }

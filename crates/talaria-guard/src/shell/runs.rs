@@ -1,8 +1,9 @@
 //! Programs that are commands of their own and run other programs by an option or a word.
 //!
-//! Owns the table: for each program, which options hold a command line, which hold code that cannot be read, and after
-//! which words another command begins. The program itself stays a plain command that a rule must name; what it runs is
-//! put into the line beside it. An allow rule must name such an option too (`rules::hazards`). Called by `wrappers`.
+//! Owns the table: for each program, which options contain a command line, which contain code that cannot be read, and
+//! after which words another command begins. The program itself stays a plain command that a rule must name; the
+//! programs that it runs are added to the line. An allow rule must name such an option too (`rules::hazards`). Called
+//! by `wrappers`.
 
 use super::CommandRole;
 use super::options::Options;
@@ -10,7 +11,7 @@ use super::sed;
 use super::word::Word;
 use super::wrappers::{Inner, Plan};
 
-/// What the value of an option is.
+/// Kind of an option's value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     /// A command line, for a shell or split into words.
@@ -243,7 +244,7 @@ fn special(name: &str, words: &[Word]) -> Option<Inner> {
             rest(at).map(|rest| Inner::Words(rest.to_vec()))
         }
         "npx" => values(words, "c", &["call"], How::Text).pop(),
-        // Commands of its own, `.shell` among them, begin with a dot.
+        // Its own commands, `.shell` among them, begin with a dot.
         "sqlite3" => {
             let is_command =
                 |word: &Word| word.start().trim_start().starts_with('.') && word.start().contains(' ');
@@ -390,7 +391,7 @@ pub(super) fn make(words: &[Word]) -> Option<Plan> {
     (!inner.is_empty()).then(|| Plan::new(CommandRole::Plain, inner))
 }
 
-/// What the command `e` of a script runs.
+/// The program that the command `e` of a script runs.
 pub(super) fn sed(words: &[Word]) -> Option<Plan> {
     let mut inner = Vec::new();
     for (_, effects) in sed::scripts(words) {

@@ -1,11 +1,11 @@
-//! What a script for sed does besides editing text.
+//! Side effects of a sed script.
 //!
 //! Owns enough of sed's grammar to find the commands `e`, `w`, `W` and the flags `e` and `w` of `s`. In doubt it says that
 //! something is run. Called by `runs` (which looks into what `e` runs) and by the allow rules.
 
 use super::word::Word;
 
-/// What a script would do.
+/// Effects of a script.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SedEffects {
     /// The command lines that `e` runs.

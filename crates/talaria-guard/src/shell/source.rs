@@ -14,7 +14,7 @@ impl<'t> Source<'t> {
         Self { text, at: 0 }
     }
 
-    /// What has not been read.
+    /// The unread rest.
     pub(super) fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }

@@ -1,4 +1,4 @@
-//! What the reader of command lines promises: a line in, its commands out.
+//! Promises of the shell parser: a line in, its commands out.
 
 mod lines;
 mod properties;
@@ -6,7 +6,7 @@ mod wrappers;
 
 use super::*;
 
-/// Every command on a line of its own, with a letter for what it is.
+/// Every command on its own line, with a letter for its role.
 fn shown(text: &str) -> String {
     match parse(text) {
         Err(why) => format!("! {why}\n"),

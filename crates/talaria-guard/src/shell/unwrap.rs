@@ -1,7 +1,7 @@
-//! Puts what a wrapper starts into the line, as commands of their own.
+//! Adds the commands that a wrapper starts to the line.
 //!
-//! Owns how the plan of `wrappers` becomes commands and groups, scripts that come from a here-document or from `echo`
-//! included. What cannot be known is put in as unknown commands. Called by the grammar for each simple command.
+//! Owns how the plan of `wrappers` becomes commands and groups, scripts from a here-document or from `echo` included.
+//! Undecidable parts become unknown commands. Called by the grammar for each simple command.
 
 use super::lex::Reader;
 use super::variables::{Run, run_by};
@@ -98,7 +98,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Reads a text that may be no shell; what is not understood of it is unknown.
+    /// Reads a text that may not be shell; the parts that are not understood are unknown.
     fn unwrap_loose(&mut self, words: &[Word], at: At) -> Result<(), Unparsable> {
         let Err(why) = self.unwrap_text(words, at) else { return Ok(()) };
         self.draft.add_unknown(at);

@@ -76,7 +76,7 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("PYTEST_ADDOPTS", &["-p", "-c", "--rootdir"]),
 ];
 
-/// What a program would run because of an assignment.
+/// Programs that run because of an assignment.
 pub(super) fn run_by(set: &Assignment) -> Option<Run> {
     let name = set.name.as_str();
     if TEXT.contains(&name) {

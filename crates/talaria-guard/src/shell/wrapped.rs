@@ -190,7 +190,7 @@ fn ssh_options(found: &Found) -> Vec<Inner> {
         let name = start[..end].to_ascii_lowercase();
         match name.as_str() {
             name if RUN.contains(&name) => Some(Inner::Loose(vec![word.without_start(end + 1)])),
-            // Another file of options, a word that is not known: either may hold one of these.
+            // Another file of options, an unknown word: either may contain one of these.
             "include" | "match" | "" => Some(Inner::Code),
             _ => None,
         }
@@ -268,7 +268,7 @@ pub(super) fn loader(words: &[Word]) -> Option<Plan> {
     Some(plan)
 }
 
-/// `parallel program {} ::: values`: a shell reads the words, joined, with values put in.
+/// `parallel program {} ::: values`: a shell reads the joined words with values inserted.
 pub(super) fn parallel(words: &[Word]) -> Option<Plan> {
     let long_values =
         &["jobs", "max-args", "delimiter", "colsep", "sshlogin", "arg-file", "results", "joblog"];

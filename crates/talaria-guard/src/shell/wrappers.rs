@@ -10,7 +10,7 @@ use super::starters::SPECS;
 use super::word::{Word, WordExtent, WordPiece};
 use super::{CommandRole, code, git, runs, wrapped};
 
-/// What a command starts.
+/// Commands started by a command.
 pub(super) struct Plan {
     pub(super) role: CommandRole,
     pub(super) inner: Vec<Inner>,
@@ -27,15 +27,15 @@ pub(super) struct Plan {
     pub(super) nicknames: Vec<Nickname>,
 }
 
-/// What a wrapper starts.
+/// A command started by a wrapper.
 pub(super) enum Inner {
     /// A program with its arguments.
     Words(Vec<Word>),
     /// Text for a shell, the words joined by blanks.
     Text(Vec<Word>),
-    /// Text that may be no whole command, or of another shell's language: what is understood of it counts.
+    /// Text that may be an incomplete command, or in another shell's language: the understood parts count.
     Loose(Vec<Word>),
-    /// Whatever comes from its input.
+    /// Anything from its input.
     Input,
     /// Code that this reader does not understand: another language, or a command in a place that hides it.
     Code,
@@ -179,7 +179,7 @@ pub(super) fn assignments(words: &[Word], first: usize) -> (Vec<(String, Word)>,
     (found, next)
 }
 
-/// Is there a word that could become an option or a command, other than names of files?
+/// Whether a word could become an option or a command, other than file names.
 pub(super) fn has_open_words(words: &[Word]) -> bool {
     let is_file = |word: &Word| word.pieces().iter().any(|piece| matches!(piece, WordPiece::Glob(_)));
     words.iter().any(|word| word.extent() == WordExtent::Many && !is_file(word))

@@ -8,7 +8,7 @@ use talaria_core::next_step::NextStep;
 /// Why a file was left as it is.
 #[derive(Debug, thiserror::Error)]
 pub enum UserFileError {
-    /// The directory of the file is not there or not ours to read.
+    /// The directory of the file does not exist or is not readable.
     #[error("cannot open the directory {}: {source}", path.display())]
     Directory {
         /// The directory.

@@ -1,4 +1,4 @@
-//! Reads a file with a limit, and says what of it must be kept.
+//! Reads a file with a size limit, and the attributes that a replacement must keep.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -50,7 +50,7 @@ impl Content {
         Ok(Some(Self { text, mode, owner: metadata.uid(), group: metadata.gid() }))
     }
 
-    /// A rename asks only the directory; the user who took the right to write away meant the file.
+    /// A rename checks only the directory's permissions; a user who made the file read-only meant the file.
     pub(super) fn check_writable(&self, path: &Path) -> Result<(), UserFileError> {
         let allowed = rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS);
         let forbidden = matches!(allowed, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS));

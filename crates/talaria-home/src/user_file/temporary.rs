@@ -1,5 +1,5 @@
-//! The new text beside the file until it is renamed over it. Only the holder of the lock has one, so that the next
-//! holder may remove what a crashed run left.
+//! The temporary file with the new text, next to the file until it is renamed. Only the holder of the lock has
+//! one, so that the next holder may remove leftovers of a crashed run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Permissions};
@@ -22,7 +22,7 @@ pub(super) struct Temporary {
 }
 
 impl Temporary {
-    /// Writes the text beside `real`, with the mode and the owner of what it will replace, and waits for the disk.
+    /// Writes the text next to `real`, with the mode and owner of the file that it replaces, and syncs it.
     pub(super) fn write(real: &Path, text: &str, old: Option<&Content>) -> Result<Self, UserFileError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mut name = prefix(real);
@@ -37,7 +37,7 @@ impl Temporary {
         Ok(temporary)
     }
 
-    /// Puts it in the place of `real`.
+    /// Renames it to `real`.
     pub(super) fn rename_to(self, real: &Path) -> Result<(), UserFileError> {
         let failed = |source| UserFileError::Write { path: real.to_owned(), source };
         fs::rename(&self.path, real).map_err(failed)?;
@@ -61,7 +61,7 @@ fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<()> {
         let ours = file.metadata()?;
         let mut mode = old.mode;
         if (ours.uid(), ours.gid()) != (old.owner, old.group) {
-            // Only the superuser may give a file away; then it is at least its group's.
+            // Only the superuser may change the owner; otherwise at least the group is set.
             let given = fchown(&file, Some(old.owner), Some(old.group));
             if given.or_else(|_| fchown(&file, None, Some(old.group))).is_err() {
                 // What its group was allowed is not for another group.
@@ -73,7 +73,7 @@ fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Takes away what crashed runs left beside `real`. Only under the lock.
+/// Removes leftovers of crashed runs next to `real`. Only under the lock.
 pub(super) fn sweep(real: &Path) {
     let prefix = prefix(real);
     let Some(Ok(entries)) = real.parent().map(fs::read_dir) else { return };

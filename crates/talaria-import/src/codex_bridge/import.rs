@@ -1,6 +1,6 @@
-//! Tasks of the old bridge as tasks of ours: finished as they were recorded, or lost. They keep their names and their
-//! times. Everything they say is redacted by the caller's function before it is kept, because the bridge kept secrets
-//! as they came.
+//! Imports tasks of the old bridge: finished as they were recorded, or lost. They keep their names and times. All
+//! texts are redacted by the caller's function before they are stored, because the bridge stored secrets in clear
+//! text.
 //!
 //! The threads were ephemeral and ended with the bridge, so that none is kept. No notification is sent about old ends.
 
@@ -36,8 +36,8 @@ pub struct ImportedTasks {
     pub refused: Vec<String>,
 }
 
-/// Imports tasks of the old bridge, those that are not here yet. `owner` is whose they are from now on, `now` the
-/// latest time that any of them can have. If it is interrupted, what was imported stays, and the next call continues.
+/// Imports tasks of the old bridge, those that are not here yet. `owner` is their new owner, `now` the latest time
+/// that any of them can have. After an interruption imported tasks are kept, and the next call continues.
 pub async fn import(
     store: &Store,
     tasks: Vec<BridgeTask>,

@@ -74,7 +74,7 @@ async fn read_all(conn: &mut SqliteConnection) -> Result<Option<Vec<BridgeTask>>
     Ok(Some(tasks))
 }
 
-/// What the model said in each task: only the events contain it.
+/// The model's messages of each task: only the events contain them.
 async fn read_answers(conn: &mut SqliteConnection) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
     let columns = columns(conn, EVENTS).await?;
     let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -98,7 +98,7 @@ async fn read_answers(conn: &mut SqliteConnection) -> Result<BTreeMap<String, Ve
     Ok(said)
 }
 
-/// What an agent's message says. The payload is what came with the notification, or the notification itself.
+/// The text of an agent's message. The payload is that of the notification, or the notification itself.
 fn words_of(payload: &str) -> Option<String> {
     let payload: Value = serde_json::from_str(payload).ok()?;
     let item = payload.get("item").or_else(|| payload.get("params")?.get("item"))?;

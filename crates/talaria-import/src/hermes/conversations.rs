@@ -1,9 +1,8 @@
 //! Conversations of Hermes, page by page: new ones whole, known ones from where they were. `read` reads its database
 //! `state.db`, `past` makes finished turns of its rows, `convert` makes sessions of them for the store.
 //!
-//! They come in pages, so that a person sees the progress and other writers do not wait long. An import that was
-//! interrupted continues where it was: the store knows the last imported message. Nothing is kept that was not
-//! redacted.
+//! They are imported in pages, so that a person sees the progress and other writers do not wait long. An
+//! interrupted import continues: the store has the last imported message. Nothing is stored without redaction.
 
 mod convert;
 mod past;
@@ -64,8 +63,8 @@ struct Piece {
     last: i64,
 }
 
-/// Imports one page of conversations after `after`. If it is interrupted, what was imported stays, and the next call
-/// with the same arguments continues.
+/// Imports one page of conversations after `after`. After an interruption imported conversations are kept, and the
+/// next call with the same arguments continues.
 pub async fn import_page(
     store: &Store,
     path: &Path,

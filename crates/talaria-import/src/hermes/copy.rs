@@ -1,5 +1,5 @@
-//! Copies files that were planned. A copy appears whole or not at all, and never in the place of another file: it is
-//! written beside its place under a name of our own and then linked there, which fails if something is there.
+//! Copies files that were planned. A copy appears complete or not at all, and never replaces another file: it is
+//! written under a temporary name in the same directory and then linked, which fails if the name exists.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use super::files::{Copy, FilesPlan, Here, content, digest, here};
 use talaria_home::faults::blocking_point;
 use talaria_home::home::ensure_dir;
 
-/// Copies all of them; what is found to have changed meanwhile stays and is said.
+/// Copies all of them; files that changed meanwhile are kept and reported.
 pub(super) fn all(files: &mut FilesPlan, home: &Path) -> Result<(), HermesError> {
     for copy in std::mem::take(&mut files.copies) {
         let bytes = match content(&copy.from) {
@@ -53,10 +53,10 @@ pub(super) fn all(files: &mut FilesPlan, home: &Path) -> Result<(), HermesError>
     Ok(())
 }
 
-/// Takes away what a run that was broken off left beside the places of these files.
+/// Removes the temporary files of an interrupted run next to these files.
 pub(super) fn sweep<'a>(names: impl Iterator<Item = &'a String>, home: &Path) {
     for name in names {
-        // What cannot be removed now is reported when its path is needed.
+        // If that fails, it is reported when the path is needed.
         let _ = fs::remove_file(beside(&home.join(name)));
     }
 }
@@ -65,7 +65,7 @@ fn put(copy: &Copy, bytes: &[u8], place: &Path) -> io::Result<()> {
     let directory = place.parent().unwrap_or(Path::new("/"));
     ensure_dir(directory).map_err(io::Error::other)?;
     let beside = beside(place);
-    // We hold the import lock, so what is there was left by an interrupted run.
+    // We hold the import lock, so an existing file was left by an interrupted run.
     match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

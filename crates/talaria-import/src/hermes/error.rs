@@ -50,7 +50,7 @@ pub enum HermesError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The note of an earlier import cannot be read.

@@ -38,15 +38,15 @@ pub struct FilesPlan {
 pub struct Copy {
     /// Where it lies in Hermes's home.
     pub from: PathBuf,
-    /// Where it goes, below Talaria's home.
+    /// Its target, below Talaria's home.
     pub to: String,
-    /// What is in it.
+    /// Its content.
     pub digest: String,
     /// Its permission bits.
     pub(super) mode: u32,
 }
 
-/// A file that stays where it is.
+/// A file that is not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SkippedFile {
     /// Its path in Hermes's home.

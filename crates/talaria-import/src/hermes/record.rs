@@ -1,5 +1,5 @@
-//! The record of an import: what it set and copied, and under which name its conversations were imported. It is written
-//! before anything is changed, so that whatever happens, all of it can be found again.
+//! The record of an import: changed keys, copied files, and the name of its conversations. It is written before
+//! anything is changed, so that everything can be found again after a crash.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 const START: &str = "hermes-";
 
-/// What one import did, or was about to do.
+/// Changes of one import, done or intended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// Its name; later ones sort after earlier ones.
@@ -31,9 +31,9 @@ pub(super) struct Record {
     pub(super) finished: bool,
     /// True if there was no configuration before.
     pub(super) made_config: bool,
-    /// What was set.
+    /// Changed keys.
     pub(super) edits: Vec<Edit>,
-    /// What was copied, below Talaria's home, with the digest of its content.
+    /// Copied files, below Talaria's home, with the digest of their content.
     pub(super) files: BTreeMap<String, String>,
     /// The directories that were made for them.
     pub(super) directories: Vec<String>,
@@ -87,7 +87,7 @@ impl Record {
         self.home == home.display().to_string()
     }
 
-    /// Notes which keys will be set. A server is set as a whole: what an earlier try would have set of it is forgotten.
+    /// Records which keys will be set. A server is set as a whole: keys of it from an earlier attempt are dropped.
     pub(super) fn set(&mut self, taken: &[ImportedSetting]) {
         let edit = |taken: &ImportedSetting| Edit { key: taken.key.clone(), value: taken.value.clone() };
         let edits: Vec<Edit> = taken.iter().map(edit).collect();
@@ -134,7 +134,7 @@ impl Record {
     }
 }
 
-/// Takes the right to import. It is let go when the file is dropped, however that happens.
+/// Takes the import lock. It is released when the file is dropped.
 pub(super) fn lock(directory: &Path) -> Result<File, HermesError> {
     let path = directory.join("lock");
     let failed = |source| HermesError::Write { path: path.clone(), source };

@@ -10,7 +10,7 @@ use super::HermesError;
 use talaria_home::home::{TalariaHome, user_path};
 use talaria_home::user_file;
 
-/// What a person may miss afterwards, and what it is.
+/// Data that is not imported, with a description.
 const STAYS: [(&str, &str); 7] = [
     ("SOUL.md", "its persona"),
     ("cron", "its timed tasks"),
@@ -45,7 +45,7 @@ impl HermesHome {
         Ok(Self(path))
     }
 
-    /// Reads what is there. A `config.yaml` that is none is an error.
+    /// Reads the home of Hermes. An invalid `config.yaml` is an error.
     pub fn read(&self, ours: &TalariaHome) -> Result<HermesSource, HermesError> {
         let root = self.0.canonicalize().map_err(|_| HermesError::NoHome(self.0.clone()))?;
         if !root.is_dir() {
@@ -85,7 +85,7 @@ pub struct HermesSource {
     pub logins: Option<Vec<String>>,
     /// The file with its conversations.
     pub database: Option<PathBuf>,
-    /// What else is there and stays: its name, and what it is.
+    /// Other files that are not imported: name and description.
     pub stays: Vec<(&'static str, &'static str)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a person had in Hermes comes along and goes again; nothing of theirs is lost on either way.
+//! An import from Hermes and its undo; no data of the person is lost in either direction.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

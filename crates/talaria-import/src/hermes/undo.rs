@@ -1,4 +1,4 @@
-//! Undoes an import as far as its files and settings are unchanged since. What was changed stays and is reported.
+//! Undoes an import as far as its files and settings are unchanged since. Changed ones are kept and reported.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -167,7 +167,7 @@ impl HermesUndo {
             let mut directories = self.record.directories.clone();
             directories.sort_by_key(|name| std::cmp::Reverse(name.len()));
             for name in directories {
-                // One in which the person has put something stays.
+                // A directory with files of the person is kept.
                 let _ = fs::remove_dir(self.home.root().join(name));
             }
         }

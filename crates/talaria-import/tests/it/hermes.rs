@@ -94,7 +94,7 @@ async fn shown(store: &Store) -> String {
     out
 }
 
-/// What a session takes, as it is known for forgetting the largest.
+/// Size of a session, as used for pruning the largest.
 async fn bytes_of(database: &Path, session: &str) -> i64 {
     let mut conn = foreign(database).await;
     let row = sqlx::query("select bytes from session where id = $1")
@@ -187,7 +187,7 @@ async fn a_second_import_brings_only_what_is_new_and_each_is_taken_back_by_itsel
     assert!(third.contains("turn 2 completed"), "{third}");
     assert_eq!(store.search("further it is", 10).await.unwrap().len(), 1);
 
-    // The first one cannot go while what came later builds on it.
+    // The first one cannot be removed while a later one builds on it.
     let undone = store.undo_import("run-1", None, NOW).await.unwrap();
     assert_eq!((undone.removed, undone.shortened, undone.left.len()), (3, 0, 1));
     import(&store, &path, "run-1").await;
@@ -369,7 +369,7 @@ async fn a_database_in_use_is_read_as_its_owner_sees_it_and_left_alone() {
         .await
         .unwrap();
     owner.close().await.unwrap();
-    // At rest nothing is left beside it.
+    // No other file remains next to it.
     import(&store, &path, "run-2").await;
     let mut names: Vec<_> =
         fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();

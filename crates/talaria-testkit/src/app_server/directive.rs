@@ -1,8 +1,8 @@
 //! The directives of a transcript, one function each.
 //!
-//! In every message, a string `"$id"` stands for the id of the message that was expected last, and `"$.a.b"` for a
-//! value inside that message, `"$.a.b|x"` with `x` for when it is missing; `"$sandbox"` for the sandbox that it asks
-//! for.
+//! In every message, a string `"$id"` is replaced by the id of the message that was expected last, and `"$.a.b"` for
+//! a value inside that message, `"$.a.b|x"` with `x` for when it is missing; `"$sandbox"` for the sandbox that it
+//! asks for.
 
 use serde_json::{Value, json};
 
@@ -86,7 +86,7 @@ pub fn freeze() -> Value {
     json!({ "freeze": true })
 }
 
-/// Plays `directives` whenever this method comes and is not expected; an empty list means silence.
+/// Plays `directives` whenever this method arrives and is not expected; an empty list means silence.
 pub fn on(method: &str, directives: impl IntoIterator<Item = Value>) -> Value {
     json!({ "on": method, "do": directives.into_iter().collect::<Vec<_>>() })
 }

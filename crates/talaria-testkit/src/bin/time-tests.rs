@@ -1,6 +1,6 @@
 //! Runs test binaries for cargo and keeps how long each and its tests took; `./test` prints the report at the end.
 //!
-//! `time-tests FILE PROGRAM ARGUMENTS…` runs a test binary, as a `runner` of cargo's configuration: what it prints is
+//! `time-tests FILE PROGRAM ARGUMENTS…` runs a test binary, as a `runner` of cargo's configuration: its output is
 //! passed on, its exit code is returned, and its times are added to the file. `time-tests FILE` prints the report.
 //!
 //! Durations of single tests need an unstable option of libtest; the variable that allows it on a stable compiler is set
@@ -65,12 +65,12 @@ fn run(file: &Path, program: &OsString, arguments: impl Iterator<Item = OsString
     Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Writes what comes as it comes, and sends it on line by line.
+/// Copies the output immediately, and sends it on line by line.
 fn pass_on(mut output: impl Read, lines: &mpsc::Sender<String>) {
     let (mut buffer, mut line) = (vec![0; 64 * 1024], Vec::new());
     while let Ok(length @ 1..) = output.read(&mut buffer) {
         let mut stdout = io::stdout().lock();
-        // Where the output goes is closed: the tests continue, and their result is the exit code.
+        // The output is closed: the tests continue, and their result is the exit code.
         let _ = stdout.write_all(&buffer[..length]).and_then(|()| stdout.flush());
         let mut rest = BufReader::new(&buffer[..length]);
         while rest.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) && line.ends_with(b"\n") {

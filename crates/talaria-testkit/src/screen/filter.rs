@@ -105,7 +105,7 @@ fn next(row: &[ScreenCell], pattern: &Regex, word: &str, from: usize) -> Option<
     })
 }
 
-/// Returns columns to, or takes them from, the gap that comes next, else the last one before.
+/// Returns columns to, or takes them from, the next gap, else the last one before.
 fn absorb(row: &mut Vec<ScreenCell>, start: usize, end: usize, shrunk: i32) {
     let is_gap = |row: &[ScreenCell], at: usize| {
         row.get(at).is_some_and(|cell| cell.text == " ")

@@ -1,4 +1,4 @@
-//! What a program has switched on in the terminal, and what it did to the person's desk: title, bell, clipboard.
+//! Modes that a program has enabled in the terminal, and its side effects: title, bell, clipboard.
 //!
 //! A terminal that was restored equals [`Modes::default`], whatever the program was; so a test need not know which
 //! modes a program uses. The emulator keeps those that change what it draws; the [`Watcher`] keeps the others.
@@ -12,7 +12,7 @@ use super::CellStyle;
 /// The private mode of wrapping at the end of a row: the only one of those we watch that is on at the beginning.
 const WRAP: u16 = 7;
 
-/// The state that outlives the program if it does not put it back.
+/// The state that outlives the program if it does not restore it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
     /// Whether the second screen is shown, which hides what was printed before.
@@ -37,10 +37,10 @@ pub struct Modes {
     pub others: BTreeSet<u16>,
 }
 
-/// What the emulator itself does not keep.
+/// State that the emulator itself does not keep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watcher {
-    /// What the terminal has to say to the program.
+    /// Responses of the terminal to the program.
     pub(crate) replies: Vec<u8>,
     pub(crate) title: Option<String>,
     pub(crate) bells: usize,

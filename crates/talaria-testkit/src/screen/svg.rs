@@ -1,7 +1,7 @@
 //! A screen as a picture: every character at its column, whatever font the reader has.
 //!
-//! Each run of characters of one look is a `<text>` that is stretched to the columns it takes; a character that fonts
-//! disagree about (wide ones, symbols, lines of a frame) is a run of its own. The window brings its own background, so
+//! Each run of characters of one style is a `<text>` that is stretched to the columns it takes; a character that fonts
+//! disagree about (wide ones, symbols, lines of a frame) is a separate run. The window brings its own background, so
 //! the picture reads on light and dark pages alike. Nothing in it depends on time or machine.
 
 use std::fmt::Write;
@@ -173,7 +173,7 @@ fn colour(colour: Color) -> Option<String> {
     }
 }
 
-/// The text as XML takes it; what XML cannot hold at all is left out.
+/// The text escaped for XML; characters that XML does not permit are left out.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

@@ -13,7 +13,7 @@ use super::keys::{Arrows, Key};
 use super::{LIMIT, Terminal, lock};
 use crate::screen::{Filter, Screen};
 
-/// How long a screen must stay as it is to count as settled: several frames of any program that draws.
+/// How long a screen must be unchanged to count as settled: several frames of any program that draws.
 const QUIET: Duration = Duration::from_millis(250);
 
 /// How long a screen may rest in another state than the expected one: a program that gets no time draws nothing.

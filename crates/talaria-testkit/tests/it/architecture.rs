@@ -1,4 +1,4 @@
-//! The directions of dependencies that ARCHITECTURE.md draws are those that hold.
+//! The dependencies of the crates are those that ARCHITECTURE.md draws.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
 }
 
-/// The table in the section about crates: name in the first column, what it may use in the third.
+/// The table in the section about crates: name in the first column, permitted dependencies in the third.
 fn drawn() -> Edges {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let section = text.split("\n## ").find(|section| section.starts_with("Crates\n")).unwrap();

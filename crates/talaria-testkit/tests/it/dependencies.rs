@@ -1,4 +1,4 @@
-//! What `deny.toml` allows is what the program is made of: licences, bans, sources, and a reason for everything that is there twice.
+//! The dependencies obey `deny.toml`: licences, bans, sources, and a reason for every duplicate.
 //!
 //! cargo-deny is too heavy for the ordinary run. This reads the same file and `cargo metadata` for this platform. Advisories need the
 //! network and are left to cargo-deny.
@@ -46,7 +46,7 @@ impl Policy {
         entries.iter().map(read).collect()
     }
 
-    /// What is wrong with these packages.
+    /// Violations of these packages.
     fn problems(&self, packages: &[Value]) -> Vec<String> {
         let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
         let (banned, skipped) = (self.listed("deny"), self.listed("skip"));

@@ -36,7 +36,7 @@ fn prose(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the links of a page point to, without those to the web.
+/// Targets of the links of a page, without those to the web.
 fn targets(text: &str) -> Vec<String> {
     let prose = prose(text);
     let links = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());

@@ -13,7 +13,7 @@ const ALLOWED: [(&str, &str); 5] = [
     ("talaria-render/src/writer.rs", "writes styled text to a terminal"),
 ];
 
-/// Test data and test terminals that are files of their own beside the product.
+/// Files with test data and test terminals within the product's folders.
 const FOR_TESTS: [&str; 4] = [
     "talaria-render/src/properties.rs",
     "talaria-render/src/sample.rs",

@@ -1,4 +1,4 @@
-//! Installing the real Codex: once, whole, by whoever comes first.
+//! Installing the real Codex: once, completely, by the first caller.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn both_versions_are_installed_and_say_so() {
 
 #[test]
 fn racing_installs_make_one_whole_folder() {
-    // What is installed already is linked into npm's place by a stand-in: the race is ours, the download is not.
+    // A stand-in for npm links an existing installation: the test is about the race, not the download.
     let real = Codex::v0_166();
     let modules = real.launcher.ancestors().nth(2).unwrap().to_owned();
     let root = tempfile::tempdir_in(build_dir::homes()).unwrap();

@@ -1,4 +1,4 @@
-//! The harness itself: does the real Codex accept what the scripted model says, does the stand-in play its part.
+//! The harness itself: the real Codex accepts the scripted model, and the stand-in behaves like Codex.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 #![allow(clippy::panic, reason = "helpers of tests fail as tests do")]

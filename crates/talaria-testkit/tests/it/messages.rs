@@ -2,10 +2,10 @@
 //! source order. A changed message fails here until `UPDATE_EXPECT=1 cargo test -p talaria-testkit --test it messages`
 //! rewrites the list, and then it is in the diff. See docs/dev/STYLE.md for the wording.
 //!
-//! A message is a string literal with two words beside each other, in `#[error("…")]` or in code, also inside of macros
-//! such as `format!`. Not listed: test code, documentation and clap attributes (docs/reference/command-line.md has the
+//! A message is a string literal with two consecutive words, in `#[error("…")]` or in code, also inside of macros such
+//! as `format!`. Not listed: test code, documentation and clap attributes (docs/reference/command-line.md has the
 //! help), literals in patterns (input that is recognised), SQL, and the files of `NOT_MESSAGES`. talaria-testkit is not
-//! listed: only developers read what it says.
+//! listed: only developers read its texts.
 //!
 //! `BANNED` has phrases of the dialect that an earlier version was written in. They fail in every message and in the help.
 //!

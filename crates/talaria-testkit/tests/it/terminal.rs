@@ -65,7 +65,7 @@ async fn waiting_for_what_never_comes_fails_with_the_screen() {
     Terminal::spawn(shell("echo something else")).wait_for("never").await;
 }
 
-/// Redraws one row whenever the terminal changes its size or a line comes, as programs do that draw.
+/// Redraws one row whenever the terminal changes its size or a line arrives, as full-screen programs do.
 const DRAWING: &str = r#"
     printf '\033[?1049h\033[?2004h\033[?25l'
     draw() { printf '\033[H\033[2J\033[1;32msize\033[0m %s' "$(stty size)"; }

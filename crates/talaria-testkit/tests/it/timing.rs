@@ -1,4 +1,4 @@
-//! The runner that keeps the times of the tests: it changes neither what a test binary prints nor how it ends.
+//! The runner that measures the tests: it changes neither the output nor the exit code of a test binary.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -28,7 +28,7 @@ impl Status {
         }
     }
 
-    /// Whether a row of this status describes something that exists, which a test must hold.
+    /// Whether a row of this status describes an existing feature, which a test must prove.
     fn needs_test(self) -> bool {
         matches!(self, Self::Done | Self::OtherWay)
     }
@@ -36,7 +36,7 @@ impl Status {
 
 struct Row {
     id: String,
-    /// What holds, or why it does not.
+    /// The evidence, or the reason.
     what: String,
     status: String,
     tests: Vec<String>,
@@ -141,7 +141,7 @@ fn exists(test: &str) -> bool {
     })
 }
 
-/// What is wrong with a row, except for its id.
+/// Problems of a row, except for its id.
 fn problems(row: &Row) -> Vec<String> {
     let Some(status) = Status::parse(&row.status) else {
         return vec![format!("{}: no status: {:?}", row.id, row.status)];

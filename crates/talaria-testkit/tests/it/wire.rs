@@ -1,4 +1,4 @@
-//! The captured frames are whole and tell nothing of the machine that made them.
+//! The captured frames are complete and reveal nothing about the machine that recorded them.
 
 use std::collections::BTreeSet;
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
-/// What a server writes after the head of a request, as long as the client listens.
+/// Output of a server after the head of a request, as long as the client reads.
 pub(crate) enum Script {
     /// These bytes.
     Bytes(Vec<u8>),
@@ -54,7 +54,7 @@ impl Server {
                 seen.lock().unwrap().push(head);
                 tokio::spawn(play(stream, script));
             }
-            // Whoever comes unexpectedly is counted.
+            // Unexpected connections are counted.
             while listener.accept().await.is_ok() {
                 seen.lock().unwrap().push("unexpected".to_owned());
             }

@@ -1,4 +1,4 @@
-//! What holds however hostile the text is: the work is linear, little is held back, and ordinary text is not delayed.
+//! Limits for hostile text: the work is linear, little text is held, and ordinary text is not delayed.
 
 use super::*;
 
@@ -63,7 +63,7 @@ fn a_long_value_is_never_cut_inside_a_character() {
         [("PASSWORD=", "é"), ("password: \"", "🔑"), ("Cookie: a=", "…"), ("redis://:", "ß")]
     {
         for (shift, count) in (0..4).flat_map(|shift| (60..140).map(move |count| (shift, count))) {
-            // A dash at the end of a piece may begin a key, so the stretch in front of it stays where it is.
+            // A dash at the end of a piece may begin a key, so the text before it is held.
             let text = format!("{start}{}{}-", "x".repeat(shift), letter.repeat(count));
             assert_eq!(in_pieces([&*text, "x"]), redact(&format!("{text}x")));
         }

@@ -1,4 +1,4 @@
-//! The corpus of secrets, read. Tests of other crates use this file, too: what they store must have none of it.
+//! The corpus of secrets, read. Tests of other crates use this file, too: they must store none of it.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -9,7 +9,7 @@ pub(crate) struct Example {
     pub(crate) text: String,
     /// The secrets.
     pub(crate) secrets: Vec<String>,
-    /// What must become of the text.
+    /// The expected text.
     pub(crate) expected: String,
 }
 
@@ -77,7 +77,7 @@ fn expand(line: &str) -> String {
     out + rest
 }
 
-/// Puts base64 in the place of what stands between ⟦ and ⟧, and between ⟪ and ⟫ in lines of 76 letters.
+/// Replaces the text between ⟦ and ⟧ by base64, and between ⟪ and ⟫ by base64 in lines of 76 letters.
 fn encode(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

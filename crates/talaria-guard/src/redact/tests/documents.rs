@@ -1,4 +1,4 @@
-//! What holds for JSON: a document stays one, and fields with secret names are hidden.
+//! Properties of JSON: a document stays valid, and fields with secret names are hidden.
 
 use expect_test::expect;
 use proptest::prelude::*;

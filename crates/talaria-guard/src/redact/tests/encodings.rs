@@ -1,4 +1,4 @@
-//! What holds for base64: wherever in a run a secret stands, and however the run is wrapped, no part of it gets out.
+//! Properties of base64: at any position of a secret in a run, and for any wrapping, no part of it leaks.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn printed(text: &str) -> [String; 5] {
     [run.clone(), wrapped(76, "\n"), wrapped(64, "\r\n"), wrapped(76, "\n    "), wrapped(76, "\\n")]
 }
 
-/// What the runs that are left decode to.
+/// The decoded remaining runs.
 fn decoded(text: &str) -> String {
     let letters: Vec<u8> = text
         .replace("\\n", "")

@@ -14,7 +14,7 @@ fn token(count: usize) -> String {
     "Fake4Material7NotReal2".chars().cycle().take(count).collect()
 }
 
-/// `secret` is hidden as a whole, alone and in a stream, and what surrounds it stays.
+/// `secret` is hidden as a whole, alone and in a stream, and the surrounding text is kept.
 #[track_caller]
 fn hidden(before: &str, kind: &str, secret: &str, after: &str) {
     let text = format!("{before}{secret}{after}");

@@ -1,10 +1,10 @@
-//! Texts to try the redactor on: made of secrets and what stands around them, and ordinary ones.
+//! Texts for testing the redactor: secrets with surrounding text, and ordinary ones.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Texts made of secrets, pieces of secrets, what stands around secrets, and anything else.
+/// Texts made of secrets, parts of secrets, text that surrounds secrets, and anything else.
 pub(super) fn any_text() -> impl Strategy<Value = String> {
     let texts: Vec<String> = examples().into_iter().map(|example| example.text).collect();
     let lines: Vec<&str> = ORDINARY.lines().collect();
@@ -38,7 +38,7 @@ pub(super) const SIGNS: &[&str] = &[
     "a", "A", "1", "hunter2", "correcthorse", "é", "…", "🔑",
 ];
 
-/// Puts something into a secret that nothing else in a text has.
+/// Makes a secret unique within a text.
 pub(super) fn unique(secret: &str) -> String {
     secret.replace("Fake", "Uniq").replace("fa4e", "0b1e").replace("FAKE", "UNIQ")
 }
@@ -48,7 +48,7 @@ pub(super) fn gets_out(text: &str) -> bool {
     ["Uniq4", "0b1e0", "UNIQ7"].iter().any(|part| text.contains(part))
 }
 
-/// A piece of ordinary text with a blank or a line end behind it.
+/// A piece of ordinary text followed by a blank or a line end.
 pub(super) fn ordinary_piece() -> impl Strategy<Value = String> {
     #[rustfmt::skip]
     const WORDS: &[&str] = &[

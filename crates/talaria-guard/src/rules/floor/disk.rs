@@ -1,6 +1,6 @@
 //! Formatting disks and writing over them.
 //!
-//! Owns what a disk is called under `/dev`, and the programs that write to one. A file that holds an image is no disk.
+//! Owns what a disk is called under `/dev`, and the programs that write to one. A file with an image is not a disk.
 
 use super::super::scene::{Scene, is_open};
 use super::Call;
@@ -30,7 +30,7 @@ pub(super) fn hits(call: &Call<'_>) -> bool {
         || name.starts_with("mkfs.")
         || name.starts_with("newfs");
     if formats {
-        // What is not known before is hardly ever something else than a disk here.
+        // An unknown name here is almost always a disk.
         let is_target = |word: &&Word| is_disk(&call.path(word)) || is_open(&call.path(word));
         return call.operands().iter().any(is_target);
     }

@@ -32,7 +32,7 @@ const UNCHOOSY: &[&str] = &[
     "-writable",
 ];
 
-/// Expressions of `find` with one value that do not choose either: what is left is as good as nothing.
+/// Expressions of `find` with one value that do not restrict the selection either.
 const UNCHOOSY_VALUES: &[&str] =
     &["-mindepth", "-maxdepth", "-type", "-xtype", "-fstype", "-regextype", "-printf", "-fprint", "-fprint0"];
 

@@ -75,7 +75,7 @@ struct Flow<'a> {
     scene: &'a Scene<'a>,
     /// Commands that print a secret.
     prints: HashSet<usize>,
-    /// Commands with a secret put into their words or here-documents.
+    /// Commands with a secret in their words or here-documents.
     words: HashSet<usize>,
     /// Groups whose input is a secret.
     inputs: HashSet<usize>,
@@ -150,7 +150,7 @@ impl<'a> Flow<'a> {
         self.is_settled &= !self.variables.insert(name.to_owned());
     }
 
-    /// Lets the output of a command go where it goes: along its pipeline, and into the word around it.
+    /// Propagates the output of a command: along its pipeline, and into the surrounding word.
     fn spread(&mut self, index: usize) {
         let line = self.scene.line;
         let mut at = self.command(index).at;
@@ -231,7 +231,7 @@ impl<'a> Flow<'a> {
         !line.commands.iter().any(|command| send::sender(command) == Some(Sender::Shell))
     }
 
-    /// Does it send the value of a variable that by its name holds a key, and nothing else?
+    /// Whether it sends only the value of a variable whose name denotes a key.
     fn sends_key(&self, index: usize, sender: Sender) -> bool {
         let command = self.command(index);
         let is_fed = |to: &Redirect| to.kind == RedirectKind::Document && tokens::is_key_alone(&to.target);

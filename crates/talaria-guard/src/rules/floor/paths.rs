@@ -1,6 +1,7 @@
 //! Which directories must never be removed as a whole.
 //!
-//! Owns the lists, and the comparison of a path that may hold patterns with them. Called by the entries of the floor.
+//! Owns the lists, and the comparison of a path that may contain patterns with them. Called by the entries of the
+//! floor.
 
 use super::super::scene::is_open;
 

@@ -23,7 +23,7 @@ fn removes(call: &Call<'_>) -> bool {
     if is_given_everything(call, is_vital) {
         return true;
     }
-    // Options that are not known may hold the one that matters.
+    // Unknown options may include the decisive one.
     let may_be =
         call.arguments().iter().any(|word| word.extent() == WordExtent::Many && word.start().is_empty());
     if !is_recursive && !may_be {
@@ -38,7 +38,7 @@ fn empties(call: &Call<'_>) -> bool {
     call.arguments().iter().any(|word| word.is("-delete")) && looks_everywhere(call, is_vital)
 }
 
-/// `rsync --delete empty/ /`: what the source does not have is removed.
+/// `rsync --delete empty/ /`: files missing in the source are removed.
 fn mirrors(call: &Call<'_>) -> bool {
     let deletes = |word: &Word| word.start().starts_with("--del") && !word.start().starts_with("--delay");
     let is_probe = call.has_option("n", &["dry-run"]);

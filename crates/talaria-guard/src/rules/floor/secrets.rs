@@ -88,7 +88,7 @@ const INSIDE: &[&str] = &[
 const WHOLE: &[&str] =
     &[".ssh", ".aws", ".codex", ".azure", ".kube", ".docker", ".talaria", ".talaria/codex"];
 
-/// What is no secret in `.ssh`, by how it begins.
+/// Prefixes of files in `.ssh` that are not secret.
 const PUBLIC: &[&str] = &["config", "known_hosts", "authorized_keys", "allowed_signers", "environment", "rc"];
 
 /// Does the path name something that must not leave the machine?

@@ -12,7 +12,7 @@ pub(super) enum Sender {
     Curl,
     /// `--post-file`.
     Wget,
-    /// Copies files to another machine, if one of the operands is there.
+    /// Copies files to another machine, if one of the operands is remote.
     Copy,
     /// Copies its operands away.
     Upload,

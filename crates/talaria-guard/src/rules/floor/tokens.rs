@@ -5,7 +5,7 @@
 
 use crate::shell::{SimpleCommand, Word, WordPiece};
 
-/// How the names of variables end that hold keys.
+/// Suffixes of the names of variables that contain keys.
 const KEYS: &[&str] = &[
     "API_KEY",
     "APIKEY",
@@ -50,7 +50,7 @@ fn is_credential(command: &SimpleCommand, program: &str) -> bool {
     }
 }
 
-/// Is the word the value of a variable that by its name holds a key, and nothing else?
+/// Whether the word is only the value of a variable whose name denotes a key.
 pub(super) fn is_key_alone(word: &Word) -> bool {
     let is_blank = |piece: &&WordPiece| matches!(piece, WordPiece::Text(text) if text.trim().is_empty());
     let mut pieces = word.pieces().iter().filter(|piece| !is_blank(piece));

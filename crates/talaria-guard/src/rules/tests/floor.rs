@@ -1,4 +1,4 @@
-//! The hard floor: what it hits, and what it leaves alone.
+//! The hard floor: lines that it matches, and lines that it does not.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a `*` of an allow rule does not cover: options that write files or run programs.
+//! A `*` of an allow rule does not cover options that write files or run programs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What holds for every line and every rule.
+//! Properties of every line and every rule.
 
 use super::*;
 use crate::shell::MAX_LENGTH;
@@ -122,7 +122,7 @@ proptest! {
         let verdict = judge(&policy(), &line);
         if matches!(plain, Verdict::Forbidden { .. }) {
             prop_assert!(!matches!(verdict, Verdict::Allowed { .. }), "{line}: {verdict:?}");
-            // Where the command as a whole is what is wrapped, it stays forbidden.
+            // If the whole command is wrapped, it stays forbidden.
             if is_simple(command) {
                 prop_assert!(matches!(verdict, Verdict::Forbidden { .. }), "{line}: {verdict:?}");
             }

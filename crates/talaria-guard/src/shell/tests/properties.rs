@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties of every text.
 
 use super::*;
 use proptest::prelude::*;

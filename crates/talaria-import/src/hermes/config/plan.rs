@@ -1,5 +1,5 @@
-//! Plans which of Hermes's settings go into Talaria's file: its new text and a report. Talaria's own reader decides:
-//! what it would reject is not written, with its message as the reason. An existing value wins.
+//! Plans which of Hermes's settings are written to Talaria's file: its new text and a report. Talaria's own reader
+//! decides: a setting that it would reject is not written, with its message as the reason. An existing value wins.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -30,18 +30,18 @@ const MOST: usize = 1000;
 /// Maximum number of servers that are imported.
 const MOST_SERVERS: usize = 200;
 
-/// What is to be written, and what is said about it.
+/// The new text, and the report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SettingsPlan {
     /// Talaria's file as it will be.
     pub text: String,
-    /// What is new in it.
+    /// New settings.
     pub taken: Vec<ImportedSetting>,
-    /// What is in it already, as Hermes has it.
+    /// Settings that are equal already.
     pub same: usize,
-    /// What stays as the person has it here.
+    /// Settings that keep the person's value here.
     pub kept: Vec<KeptSetting>,
-    /// What is not taken over.
+    /// Settings that are not imported.
     pub left: Vec<SkippedSetting>,
     /// How many more are not taken over than are named.
     pub more_left: usize,
@@ -54,7 +54,7 @@ pub struct SettingsPlan {
 /// A setting that is imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedSetting {
-    /// What it was there.
+    /// Its name in Hermes.
     pub from: String,
     /// The key here, as it is written.
     pub key: String,
@@ -65,9 +65,9 @@ pub struct ImportedSetting {
 /// A setting that exists here already.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSetting {
-    /// What it was there.
+    /// Its name in Hermes.
     pub from: String,
-    /// The key here, which stays as it is.
+    /// The key here, which is unchanged.
     pub key: String,
 }
 
@@ -196,7 +196,7 @@ impl Work {
                     return Ok(());
                 }
             };
-            // What is wrong with the server as a whole is seen when it is whole.
+            // Problems of the server as a whole are visible only when it is complete.
             match complaint(&tried, &path).filter(|problem| !problem.is_error()) {
                 Some(problem) => left.push((name, words(&problem))),
                 None => {
@@ -328,7 +328,7 @@ fn place_of(variable: &Variable) -> &str {
     variable.used_by.first().map_or("", String::as_str)
 }
 
-/// What Talaria's reader says about a key or anything below it.
+/// The problems that Talaria's reader reports about a key or anything below it.
 fn complaint(text: &str, path: &KeyPath) -> Option<ConfigProblem> {
     let parts = path.parts().join(".");
     let is_below = |key: &str| {

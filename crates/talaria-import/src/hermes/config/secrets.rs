@@ -35,7 +35,7 @@ pub fn variable_names(text: &str) -> Vec<String> {
     names
 }
 
-/// The names of the logins that an `auth.json` holds.
+/// The names of the logins in an `auth.json`.
 pub fn login_names(text: &str) -> Vec<String> {
     let Ok(Value::Object(tree)) = serde_json::from_str(text) else { return Vec::new() };
     let mut names: Vec<String> = Vec::new();

@@ -12,7 +12,7 @@ use talaria_core::servers::{holds_secret, is_variable_name, looks_secret, refere
 /// In this order people write them.
 const FIRST: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];
 
-/// A server that is wished for.
+/// A server to import.
 pub(super) struct HermesServer {
     pub(super) name: String,
     /// Its keys, in order.

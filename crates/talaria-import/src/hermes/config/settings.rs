@@ -1,5 +1,5 @@
-//! Which of Hermes's settings are wished for in Talaria's file, and why others are not. Nothing that would let Codex do
-//! more than it may now is wished for: such a setting is named, and the person decides.
+//! Selects the settings of Hermes to import, with reasons for the others. A setting that would widen Codex's
+//! permissions is never imported: it is named, and the person decides.
 
 use serde_json::Value as Yaml;
 use toml_edit::{Array, Value};
@@ -18,19 +18,19 @@ const HOSTS: [&str; 2] = ["api.openai.com", "chatgpt.com"];
 /// The words for effort that Codex has.
 const EFFORTS: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
 
-/// Something that is to be set.
+/// A setting to import.
 pub(super) struct Wish {
-    /// What it was there.
+    /// Its name in Hermes.
     pub(super) from: String,
     pub(super) path: KeyPath,
     pub(super) value: Value,
 }
 
-/// What is wished for, and what is said about the rest.
+/// Settings to import, and a report about the rest.
 #[derive(Default)]
 pub(super) struct Wishes {
     pub(super) wishes: Vec<Wish>,
-    /// Settings that are not wished for: name, reason, nearest name.
+    /// Settings that are not imported: name, reason, nearest name.
     pub(super) refused: Vec<(String, String, Option<&'static str>)>,
     /// Settings of which nothing more has to be said.
     pub(super) done: Vec<String>,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{SettingsPlan, login_names, plan, read, variable_names};
 use talaria_core::config;
 
-/// What a person has who uses most of it.
+/// The configuration of a person who uses most of it.
 const FULL: &str = r#"
 model:
   default: gpt-5.2
@@ -262,7 +262,7 @@ mcp_servers:
     "#]].assert_eq(&shown(&plan));
     let second = planned(yaml, &plan.text);
     assert_eq!((second.text.as_str(), second.left), (plan.text.as_str(), plan.left), "nor the second time");
-    // Nor if the one that is here comes later in Hermes's file.
+    // Nor if the existing one is later in Hermes's file.
     let own = "[mcp_servers.c_other]\ncommand = \"x\"\nenv = { API_KEY = \"${API_KEY}\" }\n";
     let late = planned(yaml, own);
     let left: Vec<_> = late.left.iter().map(|left| left.key.as_str()).collect();

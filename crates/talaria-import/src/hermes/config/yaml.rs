@@ -16,7 +16,7 @@ pub struct BadYaml {
     pub line: Option<u64>,
     /// The column, from 1.
     pub column: Option<u64>,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
 }
 

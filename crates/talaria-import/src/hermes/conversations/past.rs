@@ -1,7 +1,7 @@
 //! Rows of the table of messages as turns that are over: redacted, bounded, in order.
 //!
-//! A user message begins a turn. A turn that ends with words of the model is completed; of any other it is not known
-//! how it ended, and it is lost.
+//! A user message begins a turn. A turn that ends with a message of the model is completed; the outcome of any other
+//! is unknown, and it is lost.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -11,9 +11,9 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::transcript::{Message, ProjectionLimits, Role, ToolCall, cap};
 use talaria_guard::redact::{redact, redact_json};
 
-/// How many bytes of what a person or the model said are kept.
+/// Maximum number of bytes of a message.
 pub(super) const LONGEST_TEXT: usize = 1024 * 1024;
-/// How many bytes of the arguments of a call are kept; longer ones are only counted.
+/// Maximum number of bytes of a call's arguments; longer ones are only counted.
 const LONGEST_ARGUMENTS: usize = 64 * 1024;
 /// How many messages a turn has at most: more become another one, because the messages of one are read at once.
 const MOST_MESSAGES: usize = 200;
@@ -27,40 +27,40 @@ pub(super) struct Row {
     pub(super) id: i64,
     /// Who speaks.
     pub(super) role: String,
-    /// What is said.
+    /// The text.
     pub(super) content: Option<String>,
     /// The calls of an assistant, as JSON.
     pub(super) calls: Option<String>,
     /// The call that a tool answers.
     pub(super) call: Option<String>,
-    /// What the model thought before.
+    /// Reasoning before the message.
     pub(super) reasoning: Option<String>,
     /// When.
     pub(super) at: i64,
 }
 
-/// A message that is kept.
+/// A message to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastMessage {
     /// The number of its row.
     pub(super) id: i64,
     /// When it was said.
     pub(super) at: i64,
-    /// What was said.
+    /// The text.
     pub(super) message: Message,
 }
 
 /// A turn that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastTurn {
-    /// What was said and done, in order; at least one.
+    /// The messages, in order; at least one.
     pub(super) messages: Vec<PastMessage>,
-    /// How it ended.
+    /// Its outcome.
     pub(super) report: Report,
 }
 
 impl PastTurn {
-    /// What was asked.
+    /// The prompt.
     pub(super) fn prompt(&self) -> &str {
         let asked = self.messages.iter().find(|kept| kept.message.role == Role::User);
         asked.and_then(|kept| kept.message.content.as_deref()).unwrap_or_default()
@@ -102,7 +102,7 @@ pub(super) fn message(row: &Row) -> Option<PastMessage> {
     Some(PastMessage { id: row.id, at: row.at, message })
 }
 
-/// Puts messages together into turns, in order.
+/// Groups messages into turns, in order.
 pub(super) fn turns(messages: Vec<PastMessage>) -> Vec<PastTurn> {
     let mut turns: Vec<Vec<PastMessage>> = Vec::new();
     for kept in messages {

@@ -137,14 +137,14 @@ impl<'a> Reader<'a> {
                 false => format!("null as {name}, 0 as {name}_is_long"),
             }
         };
-        // What a person took back is not shown there either. What was summarised was still said.
+        // Undone messages are not shown in Hermes either. Summarised messages are imported.
         let told = match (self.messages.contains("active"), self.messages.contains("compacted")) {
             (true, true) => "and (coalesce(active, 1) <> 0 or coalesce(compacted, 0) <> 0)",
             (true, false) => "and coalesce(active, 1) <> 0",
             (false, _) => "",
         };
         let is_copy = match self.messages.contains("compacted") && self.messages.contains("timestamp") {
-            // What stays after a summary is written once more, with the time it had.
+            // Hermes rewrites the messages that remain after a summary, with their original time.
             true => {
                 "exists (select 1 from messages as earlier where earlier.session_id = messages.session_id
                          and earlier.compacted <> 0 and earlier.id < messages.id

@@ -15,7 +15,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-/// What the play is played over.
+/// Transport of the script.
 pub(crate) enum Link {
     Stdio { input: BufReader<Stdin>, output: BufWriter<Stdout> },
     Socket { listener: UnixListener, client: Option<Box<WebSocketStream<UnixStream>>> },
@@ -132,7 +132,7 @@ async fn connect<'a>(
         Some(connected) => connected,
         None => loop {
             let (stream, _) = listener.accept().await.context("accept a client")?;
-            // A client that leaves during the handshake only looked whether we are there.
+            // A client that leaves during the handshake only probed the socket.
             if let Ok(connected) = tokio_tungstenite::accept_async(stream).await {
                 break Box::new(connected);
             }

@@ -1,4 +1,4 @@
-//! Plays the directives one after the other, and the handlers whenever their method comes in between.
+//! Plays the directives one after the other, and the handlers whenever their method arrives in between.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -39,7 +39,7 @@ impl Player {
         self.link.flush().await
     }
 
-    /// Lets the handlers answer until the client goes.
+    /// Lets the handlers answer until the client disconnects.
     pub(crate) async fn serve(&mut self) -> Result<()> {
         loop {
             let message = self.next().await?;

@@ -13,8 +13,8 @@
 //! | `{"close":true}` | the connection ends; on a socket the play continues with the next client |
 //! | `{"hang":true}` | from here on everything is read and logged, and nothing answered |
 //! | `{"freeze":true}` | from here on nothing is even read |
-//! | `{"on":"method","do":[…]}` | plays the list whenever that method comes and is not expected |
-//! | `{"loop":[…]}` | plays the list for ever |
+//! | `{"on":"method","do":[…]}` | plays the list whenever that method arrives and is not expected |
+//! | `{"loop":[…]}` | plays the list repeatedly |
 //! | `{"ignore_signals":true}` | SIGTERM and SIGINT have no effect any more |
 //! | `{"spawn":"sleep 99"}` | starts a detached shell command |
 //!
@@ -105,7 +105,8 @@ fn bytes(hex: &str) -> Result<Vec<u8>> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).context("two hex digits")).collect()
 }
 
-/// Puts the remembered message into a template: `"$id"`, `"$.path"`, `"$.path|default"`, `"$sandbox"`, `"$profile"`.
+/// Fills a template from the remembered message: `"$id"`, `"$.path"`, `"$.path|default"`, `"$sandbox"`,
+/// `"$profile"`.
 pub(crate) fn fill(template: &Value, remembered: &Value) -> Value {
     match template {
         Value::String(text) if text == "$id" => remembered["id"].clone(),

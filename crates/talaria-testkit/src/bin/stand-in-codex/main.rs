@@ -1,9 +1,10 @@
-//! Stands in for a detached `codex app-server`, with a model inside: it listens on a unix socket, outlives its clients,
-//! keeps its threads in files, and offers open requests again. Starting it costs milliseconds.
+//! Replaces a detached `codex app-server`, with a built-in model: it listens on a unix socket, outlives its clients,
+//! stores its threads in files, and repeats open requests. Starting it costs milliseconds.
 //!
-//! What a turn does is in its prompt: one that begins with `ask-` runs `echo ran >> <prompt>` after asking, `call-TOOL N ARGUMENTS`
-//! calls a tool that the client brought, any other only answers. SIGUSR1 closes every connection. `STAND_IN_VERSION` is what `--version` prints; threads lie below
-//! `CODEX_HOME/sessions` in the few lines of Codex's own format that an audit needs.
+//! The prompt determines the turn: one that begins with `ask-` runs `echo ran >> <prompt>` after asking, `call-TOOL N
+//! ARGUMENTS` calls a client-provided tool, any other only answers. SIGUSR1 closes every connection. `STAND_IN_VERSION` is
+//! the output of `--version`; threads are stored below `CODEX_HOME/sessions` in the few lines of Codex's own format that
+//! an audit needs.
 
 #![allow(clippy::print_stdout, reason = "the program it imitates prints its version there")]
 
@@ -63,9 +64,9 @@ async fn serve(socket: &str, server: Server) -> Result<()> {
     }
 }
 
-/// Serves one client until it goes or is cut off.
+/// Serves one client until it disconnects or is cut off.
 async fn talk(stream: UnixStream, id: u64, server: Arc<Mutex<Server>>, mut cut: watch::Receiver<u32>) {
-    // A client that leaves during the handshake only looked whether we are there.
+    // A client that leaves during the handshake only probed the socket.
     let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { return };
     let (mut outgoing, mut incoming) = socket.split();
     let (sender, mut queue) = mpsc::unbounded_channel::<String>();

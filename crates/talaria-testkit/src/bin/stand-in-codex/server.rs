@@ -35,7 +35,7 @@ struct Pending {
     params: Value,
 }
 
-/// What a request is about.
+/// Subject of a request.
 #[derive(Clone, Debug)]
 enum Wish {
     /// May this command run?
@@ -364,7 +364,7 @@ impl Server {
     }
 }
 
-/// What the command does.
+/// Effect of the command.
 fn note(path: &Path) {
     if let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path) {
         let _ = file.write_all(b"ran\n");

@@ -1,4 +1,4 @@
-//! What Codex 0.166 says, in its shapes, with the fields that matter filled in.
+//! Messages of Codex 0.166, with the relevant fields filled in.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ pub(crate) fn turn_head(turn: &Turn) -> Value {
     })
 }
 
-/// What the person said.
+/// Input of the person.
 pub(crate) fn user_message(id: &str, client_id: &Value, prompt: &str) -> Value {
     json!({
         "type": "userMessage", "id": id, "clientId": client_id,
@@ -72,7 +72,7 @@ pub(crate) fn user_message(id: &str, client_id: &Value, prompt: &str) -> Value {
     })
 }
 
-/// What the model said.
+/// Message of the model.
 pub(crate) fn agent_message(id: &str, text: &str) -> Value {
     json!({
         "type": "agentMessage", "id": id, "text": text, "phase": null, "memoryCitation": null, "delivery": null,
@@ -80,7 +80,7 @@ pub(crate) fn agent_message(id: &str, text: &str) -> Value {
     })
 }
 
-/// A command that was run, or is to be.
+/// A command, run or requested.
 pub(crate) fn command(id: &str, command: &str, cwd: &str, status: &str) -> Value {
     let is_done = status == "completed";
     json!({

@@ -1,5 +1,5 @@
-//! Who writes to standard output and standard error. Text for people goes through a few modules that know about colours,
-//! widths, closed pipes and the screen of the chat; anything printed elsewhere would tear that screen.
+//! Who writes to standard output and standard error. Text for people passes through a few modules that handle colours,
+//! widths, closed pipes and the screen of the chat; anything printed elsewhere would corrupt that screen.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -117,7 +117,7 @@ impl Writer<'_> {
         self.page += "| field | type | meaning |\n|---|---|---|\n";
         for field in fields.iter().filter(|field| !field.attributes.contains("serde(skip)")) {
             let name = quoted(&field.attributes, "rename = ").unwrap_or(&field.name);
-            // The schema of a flattened field may have a stand-in of its own; the reader of the page wants the type.
+            // The schema of a flattened field may have a substitute; the page names the type.
             let is_flat = field.attributes.contains("serde(flatten");
             let stand_in = quoted(&field.attributes, "schemars(with = ").filter(|_| !is_flat);
             let shown = stand_in.unwrap_or(&field.kind);

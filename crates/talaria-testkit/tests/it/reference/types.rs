@@ -123,7 +123,7 @@ fn notes(lines: &[&str]) -> (String, String) {
     (docs.join(" "), attributes.join(" "))
 }
 
-/// The parts of a body at one depth: what is above each part, its first line, and the lines inside of it.
+/// The parts of a body at one depth: the lines above each part, its first line, and the lines inside of it.
 fn parts<'a>(lines: &[&'a str], indent: usize) -> Vec<(Vec<&'a str>, &'a str, Vec<&'a str>)> {
     let mut found = Vec::new();
     let mut above = Vec::new();
