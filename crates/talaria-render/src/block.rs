@@ -1,10 +1,10 @@
-//! What a line of Markdown is, decided from as few of its characters as possible.
+//! Classifies a line of Markdown from as few of its characters as possible.
 //!
 //! Streaming needs the earliest possible answer and the same answer for every chunking, so a line is looked at again
 //! with each character until its kind is certain. Lines that mean nothing before their end (tables, fences, rules)
 //! are decided there.
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Block {
     /// Nothing but space.

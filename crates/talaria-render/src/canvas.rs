@@ -1,7 +1,7 @@
 //! The stream that people look at: settled text, and below it a draft that can be taken back.
 //!
 //! The draft (an unfinished line, the spinner) is erased before anything is settled, so that it can never get mixed
-//! into the text. If the window got narrower since, the terminal has wrapped its rows anew (nearly all do; xterm does
+//! into the text. If the window got narrower since, the terminal has rewrapped its rows (nearly all do; xterm does
 //! not), and the draft is found by wrapping it in the same way. Where the output cannot be redrawn there are no drafts
 //! and no escape sequences.
 
@@ -148,7 +148,7 @@ impl<W: Write> Canvas<W> {
         )
     }
 
-    /// How many ends of lines are at the very end once this text is there.
+    /// Number of line ends at the very end after this text.
     fn ends_after(&self, text: &StyledText) -> usize {
         let empty = text.ended().iter().rev().take_while(|line| line.is_empty()).count();
         match text.ended_count() {
@@ -160,7 +160,7 @@ impl<W: Write> Canvas<W> {
 
     fn write_out(&mut self) -> io::Result<()> {
         let written = self.out.write_all(self.buffer.as_bytes());
-        // Also after an error: what a closed pipe did not take must not pile up.
+        // Also after an error: output that a closed pipe did not accept must not accumulate.
         self.buffer.clear();
         written
     }

@@ -8,13 +8,13 @@ use super::styled::{StyledLine, StyledSpan, StyledText};
 
 /// A column is narrower only if all of its cells are.
 pub(crate) const NARROW: usize = 10;
-/// How far the lines of a cell are indented after its first, where it has lines of its own.
+/// How far the lines of a cell are indented after its first, where it has its own lines.
 pub(crate) const HANG: usize = 2;
 /// The longest line between two rows that are written cell by cell.
 const RULE: usize = 24;
 
-/// Shares the room: every column is as wide as it wants to be if there is room, else the wide ones give way, but none
-/// further than it can. `None` if that does not help.
+/// Distributes the width: every column has its preferred width if there is room, else the wide ones shrink, but none
+/// below its minimum. `None` if that is not enough.
 pub(crate) fn share(wanted: &[usize], least: &[usize], room: usize) -> Option<Vec<usize>> {
     if wanted.iter().sum::<usize>() <= room {
         return Some(wanted.to_vec());
@@ -37,7 +37,7 @@ pub(crate) fn longest_word(text: &str) -> usize {
     text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0)
 }
 
-/// What is between two rows that are written cell by cell.
+/// Separator of two rows that are written cell by cell.
 pub(crate) fn rule(room: usize, paint: Paint) -> String {
     paint.sign("─", "-").repeat(room.min(RULE))
 }

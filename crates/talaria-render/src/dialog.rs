@@ -14,13 +14,13 @@ pub struct Dialog {
     step: Step,
     /// Counts the steps, so that a line typed for one is not taken for another.
     count: usize,
-    /// What was wrong with the last line.
+    /// Error of the last line.
     problem: Option<String>,
     answers: BTreeMap<String, Vec<Given>>,
     values: BTreeMap<String, Given>,
 }
 
-/// What is wanted next.
+/// The next prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// One of the choices.
@@ -35,7 +35,7 @@ pub enum Step {
     Field(usize),
 }
 
-/// What came of a line.
+/// Result of a line.
 #[derive(Debug)]
 pub enum DialogResult {
     /// The person is asked again, or the next thing.
@@ -45,19 +45,19 @@ pub enum DialogResult {
 }
 
 impl Dialog {
-    /// Begins. The model's questions need no word before them; a form does, since it goes to another party.
+    /// Begins. The model's questions need no introduction; a form does, since it is sent to another party.
     pub fn new(ask: Ask) -> Self {
         let step = if matches!(ask, Ask::Input { .. }) { Step::Question(0) } else { Step::Choice };
         let (answers, values) = (BTreeMap::new(), BTreeMap::new());
         Self { ask, step, count: 0, problem: None, answers, values }
     }
 
-    /// What is asked.
+    /// The question.
     pub fn ask(&self) -> &Ask {
         &self.ask
     }
 
-    /// What is wanted next.
+    /// The next prompt.
     pub fn step(&self) -> Step {
         self.step
     }
@@ -67,7 +67,7 @@ impl Dialog {
         self.count
     }
 
-    /// What was wrong with the last line.
+    /// Error of the last line.
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_deref()
     }
@@ -88,7 +88,7 @@ impl Dialog {
         }
     }
 
-    /// Must what is typed now stay unseen? Also the number of an option would tell.
+    /// Whether input must be hidden. The number of an option would reveal it, too.
     pub fn is_secret(&self) -> bool {
         self.question().is_some_and(|question| question.secret)
             || self.field().is_some_and(|field| field.secret)
@@ -108,7 +108,7 @@ impl Dialog {
         }
     }
 
-    /// Leaves what is being typed for the choices. What was answered so far is asked again.
+    /// Returns from the input to the choices. Earlier answers are asked again.
     pub fn back(&mut self) {
         self.problem = None;
         self.go(Step::Choice);

@@ -89,7 +89,7 @@ pub(crate) fn show(changes: &[FileChange], amount: Amount, width: Option<usize>,
     show_counted(counted, Sign::Wanted, amount, width, paint)
 }
 
-/// The same for changes that were counted before: of a long one perhaps not all is there.
+/// The same for changes that were counted before: a long one may be truncated.
 pub fn show_counted<'a>(
     changes: impl IntoIterator<Item = (&'a FileChange, Counts)>,
     sign: Sign,

@@ -1,7 +1,7 @@
 //! Styled words laid into rows of a given width. Knows nothing of Markdown.
 //!
 //! Rows break between words; a word wider than a row breaks where the row ends. Every row begins with the margin, and
-//! every row but a block's first with its indent. One column stays free, since terminals differ on what happens there.
+//! every row but a block's first with its indent. One column is left free, since terminals treat it differently.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -9,7 +9,7 @@ use super::paint::Paint;
 use super::style::Style;
 use super::styled::{StyledLine, StyledSpan, StyledText};
 
-/// Where the next word goes.
+/// Position of the next word.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     paint: Paint,
@@ -138,7 +138,7 @@ impl Flow {
         self.column += text.width();
     }
 
-    /// The indent of the only row that holds a word of this width, if that is a smaller one than usual.
+    /// The indent of the only row that fits a word of this width, if smaller than usual.
     fn outdented(&self, width: usize) -> Option<usize> {
         let room = self.room().filter(|_| self.outdents)?;
         room.checked_sub(width).filter(|indent| *indent < self.indent)

@@ -10,7 +10,7 @@ use super::style::{Color, Style};
 /// A longer line is left as it is: it is data rather than code, and slow.
 const LONGEST_LINE: usize = 500;
 
-/// What a piece of code is.
+/// Kind of a piece of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of every highlighter")]
 pub enum Class {
@@ -24,7 +24,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// How it looks, on top of how the text around it does.
+    /// Its style, on top of that of the surrounding text.
     pub fn style(self, base: Style) -> Style {
         match self {
             Self::Plain => base,
@@ -123,7 +123,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The pieces of the next line: how many bytes, and what they are. What cannot be read is plain.
+    /// The pieces of the next line: number of bytes and kind. Unknown code is plain.
     pub fn line(&mut self, line: &str, highlighter: &Highlighter) -> Vec<(usize, Class)> {
         let mut pieces: Vec<(usize, Class)> = Vec::new();
         let mut put = |bytes: usize, class| match pieces.last_mut().filter(|last| last.1 == class) {

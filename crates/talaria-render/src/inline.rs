@@ -1,7 +1,7 @@
 //! Emphasis, code, links: what Markdown means inside a line, as styled spans.
 //!
-//! `is_settled` is what makes streaming possible: a piece of a line whose marks are all closed looks the same
-//! whatever follows it, so it can be printed for good.
+//! `is_settled` makes streaming possible: a piece of a line whose marks are all closed looks the same whatever
+//! follows it, so it can be printed permanently.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 

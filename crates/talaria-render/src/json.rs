@@ -1,8 +1,8 @@
-//! One JSON object per line: what `--json` prints, and nothing else beside it.
+//! One JSON object per line: the whole output of `--json`.
 //!
-//! `type`, `session` and `seq` come first, then when it was and in which turn, then the event's own fields: what the
-//! engine's API says, in this order. The form is a contract with scripts. A reader that went away shows as the
-//! `io::Error` of the call that noticed it.
+//! `type`, `session` and `seq` are first, then time and turn, then the event's own fields: the same data as in the
+//! engine's API. The form is a contract with scripts. A reader that went away shows as the `io::Error` of the call
+//! that noticed it.
 
 use std::io::{self, BufWriter, Write};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl<W: Write> JsonLines<W> {
         }
         escape_breaks(&mut self.line);
         // The stamp is spliced in after the tag, which serde writes first and which holds neither sign. A wrapper
-        // with `serde(flatten)` would give the same line at several times the cost.
+        // with `serde(flatten)` would produce the same line at several times the cost.
         let tag = self.line.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(self.line.len());
         let (tag, fields) = self.line.split_at(tag);
         self.out.write_all(tag)?;
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(value["seq"], index + 1, "{line}");
             assert_eq!(line.matches(r#""session":"#).count(), 1, "{line}");
             assert!(line.starts_with(r#"{"type":""#), "{line}");
-            // What is printed is what the engine's API says, and can be read back as such. Only a command line has exit codes.
+            // The output equals that of the engine's API, and can be parsed as such. Only a command line has exit codes.
             let back: Numbered = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
             let mut said = value.clone();
             let exit = said.as_object_mut().unwrap().remove("exit");

@@ -76,13 +76,13 @@ pub use style::{Color, Style};
 pub use styled::{StyledLine, StyledSpan, StyledText};
 /// The same on one line.
 pub use talaria_guard::plain::one_line as plain_line;
-/// For messages outside of a turn: what is shown is harmless, and ends of lines stay.
+/// For messages outside of a turn: text is made harmless, and line ends are kept.
 pub use talaria_guard::plain::sanitize as plain;
 pub use terminal::{HELD_NOTICE, TerminalRenderer};
-/// How long something took, in milliseconds, in short; what a request is about.
+/// A duration in milliseconds as short text; the subject of a request.
 pub use tool_line::{about, elapsed, unwrapped};
 
-/// What is wanted next of a person who answers a question line by line, as it is shown before the cursor.
+/// The next prompt of a person who answers a question line by line, as shown before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> StyledText {
     prompt::show(dialog, Paint::new(look), look.width)
 }
@@ -102,7 +102,7 @@ pub trait Renderer {
         self.event(Duration::ZERO, &Event::Outcome(Box::new(report.clone())))
     }
 
-    /// Says something of ours beside the turn. Not every face has room for that.
+    /// Shows a note of Talaria outside of the turn. Not every renderer has room for that.
     fn note(&mut self, _text: &str) -> io::Result<Shown> {
         Ok(Shown::Nowhere)
     }
@@ -122,7 +122,7 @@ pub trait Renderer {
     /// Says how wide the output is now; `None` is not known. Everything shown from then on fits that.
     fn resize(&mut self, _columns: Option<usize>) {}
 
-    /// Takes back what is not for good and ends the row. Called when the program leaves before the turn has ended.
+    /// Erases the draft and ends the row. Called when the program leaves before the turn has ended.
     fn close(&mut self) -> io::Result<()> {
         self.flush()
     }
@@ -132,9 +132,9 @@ pub trait Renderer {
         false
     }
 
-    /// Shows what is wanted next for an open request and leaves the cursor after it. The question was shown with its
-    /// `RequestOpened`; it is shown again if anything came after it, so that another one is not answered by mistake. Called again
-    /// after a line that is no answer, and for each further step.
+    /// Shows the next prompt of an open request and leaves the cursor after it. The question was shown with its
+    /// `RequestOpened`; it is shown again if other output followed it, so that another one is not answered by mistake.
+    /// Called again after a line that is no answer, and for each further step.
     fn prompt(&mut self, _id: &TicketId, _dialog: &Dialog) -> io::Result<()> {
         Ok(())
     }
@@ -153,14 +153,15 @@ pub trait Renderer {
 pub enum Shown {
     /// Yes, on this face.
     Here,
-    /// No: whoever says it must find another way.
+    /// No: the caller must show it elsewhere.
     Nowhere,
 }
 
-/// What the output can do.
+/// Capabilities of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// Are colours wanted? Without them no escape sequence is written at all: no spinner, Markdown stays as it came.
+    /// Whether colours are enabled. Without them no escape sequence is written at all: no spinner, Markdown is
+    /// unchanged.
     pub color: bool,
     /// The width in columns, where there is one.
     pub width: Option<usize>,

@@ -1,7 +1,7 @@
 //! Markdown formatted while it streams in.
 //!
-//! What is certain is written for good: a word as soon as no later mark can change its look, a table at its end. The
-//! rest is a draft, which `canvas` shows and takes back. Every decision is taken character by character, so that any
+//! Settled text is written permanently: a word as soon as no later mark can change its style, a table at its end.
+//! The rest is a draft, which `canvas` shows and erases. Every decision is taken character by character, so that any
 //! chunking of the same text produces the same output.
 
 use super::block::{self, Block, Extent, Fence};
@@ -20,7 +20,7 @@ pub use code::CodeLine;
 #[cfg(test)]
 use draft::DRAFT_ROWS;
 
-/// An unclosed mark holds back no more than this.
+/// Maximum length of text that an unclosed mark delays.
 const LONGEST_PIECE: usize = 2048;
 /// A longer table is laid out in parts.
 const LONGEST_TABLE: usize = 200;
@@ -33,7 +33,7 @@ pub struct Markdown {
     margin: StyledLine,
     flow: Flow,
     place: Place,
-    /// What has come of the line, or of the piece of it that is not settled.
+    /// The line so far, or its unsettled piece.
     pending: String,
     table: Vec<String>,
     /// An empty line is owed before the next text.
@@ -110,7 +110,7 @@ impl Markdown {
         }
     }
 
-    /// Ends the text. What was written ends with an end of line, if there is any.
+    /// Ends the text. The output ends with a line end, if there is any.
     pub fn finish(&mut self, out: &mut StyledText) {
         if !self.pending.is_empty() || matches!(self.place, Place::Text(_)) {
             self.end_line(out);

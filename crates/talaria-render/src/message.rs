@@ -1,7 +1,7 @@
 //! Messages as they are written: deltas by item, the completed text as the truth.
 //!
-//! Produces text and drafts; where they go is the caller's business. Markdown is formatted where there are colours,
-//! and left as it came where there are none: a log or a pipe then has the model's own words.
+//! Produces text and drafts; the caller writes them. Markdown is formatted if there are colours, and unchanged
+//! otherwise: a log or a pipe then has the model's own text.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::sanitize::Cleaner;
 use super::style::Style;
 use super::styled::StyledText;
 
-/// What a message is to its reader.
+/// Role of a message for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Voice {
     /// Meant for the reader.
@@ -61,7 +61,7 @@ impl Message {
         self.item == *item && self.voice == voice
     }
 
-    /// Takes a piece and appends what can be shown for good.
+    /// Processes a piece and appends the settled text.
     pub(crate) fn push(&mut self, text: &str, out: &mut StyledText) {
         match &mut self.body {
             Body::Formatted(markdown) => markdown.push(text, out),
@@ -98,7 +98,7 @@ impl Message {
         }
     }
 
-    /// What can be shown but not yet for good.
+    /// The draft.
     pub(crate) fn draft(&self) -> StyledText {
         match &self.body {
             Body::Formatted(markdown) => markdown.draft(),
@@ -107,11 +107,11 @@ impl Message {
     }
 }
 
-/// What was streamed of each message that has not completed.
+/// The streamed text of each incomplete message.
 #[derive(Debug, Default)]
 pub(crate) struct Streamed(HashMap<ItemId, String>);
 
-/// What is left to show of a message that completed.
+/// The rest of a completed message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Remainder<'a> {
     /// Everything was shown.

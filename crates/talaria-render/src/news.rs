@@ -1,7 +1,7 @@
-//! News that get one line beside the work: sub-agents, silence, limits, a Codex that was replaced.
+//! Notices of one line: sub-agents, silence, limits, a Codex that was replaced.
 //!
-//! Pure: an event in, words out; how the line looks is decided by its weight. The words come as they were: the stage
-//! makes them harmless and puts them on one line.
+//! Pure: an event in, words out; the weight decides the style of the line. The text is raw: the stage makes it
+//! harmless and joins it into one line.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -28,7 +28,7 @@ pub enum NewsLine {
     Warning(String),
 }
 
-/// The news in an event, if it is one that gets a line of its own.
+/// The notice of an event, if it has one.
 pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
     use NewsLine::{Aside, Warning};
     Some(match event {
@@ -118,8 +118,8 @@ fn taken_back(inputs: &[QueuedInput], was_sent: bool) -> String {
     format!("{what}: {}{more}", &words[..end])
 }
 
-/// What is said about something that this build does not know. Only a request matters to everybody: Codex wanted an
-/// answer, and the host has refused it.
+/// Notice about an unknown message. Only a request matters to the user: Codex expected an answer, and the host has
+/// refused it.
 pub fn unknown(method: &str, raw: &str) -> NewsLine {
     #[derive(Deserialize)]
     struct Envelope {
@@ -150,7 +150,7 @@ pub fn phase_word(phase: AgentPhase) -> &'static str {
     }
 }
 
-/// What a step of a sub-agent is, if it is worth a line.
+/// Description of a sub-agent's step, if it is worth a line.
 pub fn agent_step(item: &Item, paint: Paint) -> Option<String> {
     match &item.body {
         ItemBody::AgentMessage { text, .. } => Some(text.clone()),

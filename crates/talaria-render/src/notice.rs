@@ -1,4 +1,4 @@
-//! The lines around the work: what is in force, the plan, who decided, warnings, and how it ended.
+//! Lines around the steps: settings in force, the plan, decisions, warnings, and the outcome.
 //!
 //! Pure: values in, lines out. A message to a person says what failed, why, and what to do next.
 
@@ -13,7 +13,7 @@ use super::style::{Color, Style};
 use super::styled::StyledText;
 use super::tool_line::elapsed;
 
-/// What is in force, as Codex reported it.
+/// The settings in force, as Codex reported them.
 pub fn started(started: &Started, width: Option<usize>, paint: Paint) -> StyledText {
     let effort = started.effort.as_ref().map(|effort| format!(" ({effort})")).unwrap_or_default();
     let lines = [
@@ -114,7 +114,7 @@ pub fn outcome(report: &Report, took: Option<u64>, width: Option<usize>, paint: 
     StyledText::join(lines)
 }
 
-/// What there is to say about the end of a turn; nothing if all went well.
+/// Remark about the end of a turn; none on success.
 pub(crate) fn ending(report: &Report, width: Option<usize>, paint: Paint) -> Vec<StyledText> {
     let red = Style::BOLD.color(Color::Red);
     let error = |text: &str| rows(("error: ", red), (text, Style::PLAIN), width, paint);
@@ -169,7 +169,7 @@ fn labelled(label: &str, text: &str, width: Option<usize>, paint: Paint) -> Styl
     StyledText::join(lines)
 }
 
-/// What was spent, in a few words. Nothing counted is not "0": Codex did not report it, or no engine was there to hear it.
+/// Tokens used, in a few words. A missing figure is not "0": Codex did not report it, or no engine received it.
 pub fn tokens(usage: Usage) -> String {
     match (usage.total, usage.partial) {
         (0, true) => return "unknown".to_owned(),

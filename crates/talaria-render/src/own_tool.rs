@@ -1,7 +1,7 @@
 //! Names a call of one of Talaria's own tools by what it does: `remember (user): Prefers tabs.`, not `talaria_memory`.
 //!
-//! Arguments come from the model. Where they are not as the tool wants them, the call keeps the name of its tool; the step's
-//! own end then says what was wrong.
+//! Arguments come from the model. If they are invalid, the call keeps the name of its tool; the step's own end then has the
+//! error.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
 //! Styles and signs as far as the output can show them: without colour every style is plain, and without Unicode our own
-//! signs are ASCII. The text of others stays.
+//! signs are ASCII. Foreign text is unchanged.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -7,7 +7,7 @@ use super::Look;
 use super::style::Style;
 use super::styled::{StyledLine, StyledText};
 
-/// Puts styles on text, as far as the output can show them.
+/// Applies styles to text, as far as the output can show them.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     color: bool,

@@ -1,4 +1,4 @@
-//! What is wanted of a person below a question: the choices, one key each, or a line. Keys are read elsewhere.
+//! The prompt below a question: the choices, one key each, or a line. Keys are read elsewhere.
 //!
 //! An empty line is no answer, since a default would one day approve something unread. Only choices that Codex carries
 //! out are offered.
@@ -15,7 +15,7 @@ const STOP: (&str, &str) = ("x", "no, stop the turn");
 const DECLINE: (&str, &str) = ("n", "no, continue");
 const WHY: (&str, &str) = ("r", "no, and say why");
 
-/// What is wanted next, as it is shown before the cursor.
+/// The next prompt, as shown before the cursor.
 pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
     let mut out = StyledText::default();
     if let Some(problem) = dialog.problem() {
@@ -28,7 +28,7 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
         Step::Reason => out.push_plain("tell Codex why (empty line: back): "),
         Step::Question(_) | Step::Other(_) => {
             let Some(question) = dialog.question() else { return out };
-            // Of several questions, the one that is meant is right above the cursor.
+            // Of several questions, the current one is right above the cursor.
             if matches!(dialog.ask(), Ask::Input { questions, .. } if questions.len() > 1) {
                 out.append(quoted(&question_text(question), paint, width));
             }
@@ -84,9 +84,9 @@ fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
     ask.choices().into_iter().flat_map(choice).collect()
 }
 
-/// Keys and what they mean, in as many rows as they need; the cursor stays after the last.
+/// Keys and their meaning, in as many rows as they need; the cursor stays after the last.
 fn keys(choices: &[(&str, &str)], paint: Paint, width: Option<usize>) -> StyledText {
-    // What is typed needs room too.
+    // The input needs room, too.
     let room = width.map_or(usize::MAX, |width| width.saturating_sub(4).max(1));
     let (mut out, mut column) = (StyledText::default(), 0);
     for (at, (key, meaning)) in choices.iter().enumerate() {

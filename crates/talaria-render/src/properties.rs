@@ -1,4 +1,4 @@
-//! What holds for every text in every chunking: nothing hostile passes, and drafts leave no trace.
+//! Properties of every text in every chunking: nothing hostile passes, and drafts leave no trace.
 
 use talaria_core::event::Event;
 use talaria_core::item::Status;
@@ -44,7 +44,7 @@ fn no_question_can_command_the_terminal_or_hide_anything() {
         let text = seen(&[sample::turn_started(), sample::opened(ask.clone())]);
         assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{7}', '\r']), "{text:?}");
         let told = serde_json::to_string(&ask).unwrap().matches('\u{202e}').count();
-        // Everything that others wrote is there, and shown for what it is.
+        // All foreign text is present and marked as such.
         assert!(text.matches("⟨U+202E⟩").count() >= told, "{told} times: {text}");
     }
 }

@@ -1,7 +1,7 @@
-//! The question that a person answers: what is asked, where, why, and what a yes would grant.
+//! A question to a person: the operation, its place, the reason, and the effect of a yes.
 //!
-//! What is approved is shown exactly and wholly: no shell taken off, no line cut, nothing hidden. The words of others are
-//! behind a bar, so that none of them can pass for ours. What can be answered is `prompt`.
+//! The operation is shown exactly and completely: no shell removed, no line cut, nothing hidden. Foreign text has a bar
+//! in front, so that none of it can pass for ours. `prompt` has the answers.
 
 use talaria_core::item::FileChange;
 use talaria_core::request::{Ask, Permissions, Persist, Wish, shell_words};
@@ -19,7 +19,7 @@ mod rule;
 
 pub(crate) use form::{field_text, question_text};
 
-/// Where an accepted tool runs: the sandbox holds commands of Codex, not the servers that it talks to.
+/// Where an accepted tool runs: the sandbox confines commands of Codex, not the servers that it talks to.
 const TOOL_NOTE: &str = "tools of MCP servers run outside the sandbox: if you accept, this one may do whatever its \
                          server can";
 const COMMAND_ALWAYS: &str = "[a] allows commands that start with this, in every conversation:";
@@ -172,14 +172,15 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
     page.out
 }
 
-/// Lines of others, each behind the bar. Used for a single step of a question as well.
+/// Foreign lines, each with the bar in front. Used for a single step of a question as well.
 pub(crate) fn quoted(text: &str, paint: Paint, width: Option<usize>) -> StyledText {
     let mut page = Page { paint, width, out: StyledText::default() };
     page.quoted(text);
     page.out
 }
 
-/// Where an accepted command runs, said plainly; Codex does not tell, but what the model wished often does.
+/// Where an accepted command runs; Codex does not report it, but the permissions that the model requested often
+/// show it.
 fn command_note(rules: QuestionContext<'_>) -> String {
     let sandbox = match rules.sandbox {
         "" => String::new(),

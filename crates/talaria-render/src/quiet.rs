@@ -1,7 +1,7 @@
 //! The final answer and nothing else: for `answer=$(talaria exec -q …)`.
 //!
-//! What went wrong is `complaint`, for the caller to put on another stream. Into a pipe the answer goes as it came; on
-//! a terminal it is made harmless first.
+//! `complaint` has the problems, for the caller to write to another stream. In a pipe the answer is unchanged; on a
+//! terminal it is made harmless first.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ impl<W: Write> Quiet<W> {
     }
 }
 
-/// What to tell a person about a turn, as lines; empty if all went well.
+/// Problems of a turn, as lines; empty on success.
 pub fn complaint(report: &Report) -> String {
     let plain = Paint::new(Look { color: false, width: None, live: false, unicode: true });
     notice::ending(report, None, plain).into_iter().map(|lines| lines.text() + "\n").collect()

@@ -23,7 +23,7 @@ struct Counted {
 }
 
 impl Repeats {
-    /// Counts a warning. Returns how often it came if that is to be shown now.
+    /// Counts a warning. Returns the count if it should be shown now.
     pub(crate) fn count(&mut self, text: &str) -> Option<usize> {
         let Some(known) = self.warnings.iter_mut().find(|known| known.text == text) else {
             if self.warnings.len() < COUNTED {
@@ -47,7 +47,7 @@ impl Repeats {
     }
 }
 
-/// A line with how often it came, unless that was once.
+/// A line with its count, unless that is one.
 pub fn counted(text: &str, count: usize, paint: Paint) -> String {
     match count {
         1 => text.to_owned(),

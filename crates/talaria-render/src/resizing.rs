@@ -57,7 +57,7 @@ fn a_message_goes_on_in_the_new_width() {
     terminal.event(12 * SECOND, &sample::text("m", words)).unwrap();
     terminal.close().unwrap();
     window.resize(80);
-    // What was there is left to the terminal; what follows fits the new width.
+    // Earlier output is left to the terminal; new output fits the new width.
     expect![[r#"
         • These words fill the rows of the window, These words fill the rows of the
           window, These words fill the rows of

@@ -1,5 +1,5 @@
 //! Our own lines on a terminal: broken between words instead of cut at the edge, and indented below the beginning of
-//! their text. A word that fits a row only without the indent, such as a path or an id, gets a row of its own.
+//! their text. A word that fits a row only without the indent, such as a path or an id, has its own row.
 //!
 //! Pure. Where there is no width, in a pipe or a file, lines stay as they are.
 

@@ -1,6 +1,7 @@
 //! A terminal for tests: takes what a renderer writes and returns what a person would see.
 //!
-//! Wraps rows anew when its width changes, as terminals do. Understands exactly the sequences that the renderer may write; any other is a failure of the test.
+//! Rewraps rows when its width changes, as terminals do. Understands exactly the sequences that the renderer may write; any
+//! other is a failure of the test.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -59,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// What is on screen, without trailing spaces.
+    /// The screen content, without trailing spaces.
     pub(crate) fn text(&self) -> String {
         let rows: Vec<String> = self
             .rows
@@ -69,7 +70,7 @@ impl Screen {
         rows.join("\n")
     }
 
-    /// Changes the width. Lines that were wrapped are wrapped anew, and the cursor stays where it is in its line.
+    /// Changes the width. Wrapped lines are rewrapped, and the cursor stays where it is in its line.
     pub(crate) fn resize(&mut self, width: usize) {
         let rows = std::mem::take(&mut self.rows);
         let (old_row, old_column) = (self.row, self.column);
@@ -155,7 +156,7 @@ impl Window {
         self.0.borrow_mut().resize(width);
     }
 
-    /// What is to be seen now.
+    /// The visible rows.
     pub(crate) fn text(&self) -> String {
         self.0.borrow().text()
     }

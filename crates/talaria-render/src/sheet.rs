@@ -1,9 +1,9 @@
 //! Rows and columns for people: lists of conversations, tasks, requests, processes.
 //!
-//! What is in a cell may be the words of others: it is made harmless and put on one line. Columns are as wide as
-//! their widest cell. Where the window is too narrow, they give way and cells are broken between words; where words would
-//! have to be broken, ids among them, every cell gets lines of its own after the head of its column. One column may be
-//! as long as others made it, and is cut. Into a pipe everything goes in full.
+//! A cell may contain foreign text: it is made harmless and joined into one line. Columns are as wide as their widest
+//! cell. If the window is too narrow, they shrink and cells are broken between words; if words would have to be broken,
+//! ids among them, every cell has its own lines after the head of its column. One column may be as long as others made
+//! it, and is cut. Into a pipe everything goes in full.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -84,7 +84,7 @@ impl Sheet {
         let heads: Vec<Vec<String>> = self.heads.iter().map(|head| vec![head.to_uppercase()]).collect();
         let mut lines = vec![paint.line(Style::DIM, &line(&heads, 0, widths))];
         for row in &self.rows {
-            // The first column shows where a row begins: what is broken there is indented.
+            // The first column shows where a row begins: continuation lines there are indented.
             let laid = |column: usize, most| {
                 broken(&row[column], widths[column], if column == 0 { HANG } else { 0 }, most, paint)
             };
@@ -102,7 +102,7 @@ impl Sheet {
         lines
     }
 
-    /// Every cell in lines of its own, after the head of its column.
+    /// Every cell in its own lines, after the head of its column.
     fn cell_by_cell(&self, room: usize, paint: Paint) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! What is running right now, in one row: a turning sign, what is waited for, for how long.
+//! The current activity, in one row: a spinner, the awaited step, its duration.
 //!
-//! Pure: the time comes in, a row goes out. `terminal` shows it as a draft and only where a row can be redrawn.
+//! Pure: time in, a row out. `terminal` shows it as a draft and only where a row can be redrawn.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! A turn for a person whose standard output goes elsewhere: the answer on one stream, the account of the turn on
+//! A turn for a person whose standard output is redirected: the answer on one stream, the account of the turn on
 //! another, so that `x=$(talaria exec …)` and `| less` get the answer alone.
 //!
-//! Which message is the answer is known only when the turn has ended. The last message is therefore held back: if
+//! Which message is the answer is known only when the turn has ended. The last message is therefore held: if
 //! anything follows it, it belongs to the account. A turn that did not complete has no answer; all of it is account.
 
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ impl<A: Write, W: Write> SplitRenderer<A, W> {
         Self { answer: Quiet::new(answer, raw), account, held: Vec::new() }
     }
 
-    /// Moves the message that was held back into the account.
+    /// Moves the held message into the account.
     fn release(&mut self, now: Duration) -> io::Result<()> {
         std::mem::take(&mut self.held).iter().try_for_each(|event| self.account.event(now, event))
     }
@@ -43,8 +43,8 @@ impl<A: Write, W: Write> SplitRenderer<A, W> {
         Ok(())
     }
 
-    /// Shows how a turn ended, `show` the account of it. The account comes first: what a pager shows is then not
-    /// written over.
+    /// Shows how a turn ended, `show` the account of it. The account is written first: the output of a pager is
+    /// then not overwritten.
     fn finish(
         &mut self,
         now: Duration,
@@ -86,7 +86,7 @@ impl<A: Write, W: Write> Renderer for SplitRenderer<A, W> {
     }
 
     fn note(&mut self, text: &str) -> io::Result<Shown> {
-        // What was said before the note is shown before it, though it may turn out to be the answer.
+        // Earlier text is shown before the note, though it may turn out to be the answer.
         self.release(Duration::ZERO)?;
         self.account.note(text)
     }
@@ -138,7 +138,7 @@ fn is_whole(event: &Event, answer: &str) -> bool {
     }
 }
 
-/// Events that put nothing into the account, and may follow the answer.
+/// Events that add nothing to the account, and may follow the answer.
 fn is_unseen(event: &Event) -> bool {
     matches!(
         event,
@@ -159,7 +159,7 @@ mod tests {
     use super::super::sample;
     use super::*;
 
-    /// What is on the two streams after these events: the answer, the account.
+    /// Content of the two streams after these events: the answer, the account.
     fn split(events: &[Event]) -> (String, String) {
         let (mut answer, mut account) = (Vec::new(), Vec::new());
         let mut split = SplitRenderer::new(&mut answer, &mut account, sample::PIPE);

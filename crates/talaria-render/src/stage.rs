@@ -1,4 +1,4 @@
-//! What is said and what is put between: messages that grow, lines that stand alone, the distances among them.
+//! Layout of the output: growing messages, single lines, and the blank lines between them.
 //!
 //! One message is open at a time; anything else that appears ends it. `terminal` decides what is shown, this where.
 
@@ -15,10 +15,10 @@ use super::paint::Paint;
 use super::repeats::{Repeats, counted};
 use super::styled::StyledText;
 
-/// What is last on screen; unlike things get an empty line between them.
+/// The last block on screen; different blocks are separated by an empty line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// What is in force.
+    /// Settings in force.
     Head,
     /// A message.
     Message,
@@ -30,16 +30,16 @@ pub(crate) enum Section {
     Question,
     /// The choices for a question, with the cursor after them.
     Choices,
-    /// What was decided about a question, right below it.
+    /// The decision about a question, right below it.
     Decision,
-    /// How it ended.
+    /// The outcome.
     End,
 }
 
 /// The canvas with what is being said on it.
 #[derive(Debug)]
 pub(crate) struct Stage<W: Write> {
-    /// Where it all goes.
+    /// The output.
     pub(crate) canvas: Canvas<W>,
     look: Look,
     paint: Paint,
@@ -67,18 +67,18 @@ impl<W: Write> Stage<W> {
         }
     }
 
-    /// Puts lines below everything said so far.
+    /// Appends lines.
     pub(crate) fn put(&mut self, section: Section, lines: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.add(section, lines)
     }
 
-    /// Puts a dimmed line.
+    /// Appends a dimmed line.
     pub(crate) fn dim(&mut self, text: &str) -> io::Result<()> {
         self.put(Section::Step, &notice::dim_in_rows(text, self.look.width, self.paint))
     }
 
-    /// Puts a line worth a look; one that comes again is counted.
+    /// Appends a warning; a repeated one is counted.
     pub(crate) fn warn(&mut self, text: &str) -> io::Result<()> {
         match self.repeats.count(text) {
             Some(count) => self.add_warning(text, count),
@@ -86,12 +86,12 @@ impl<W: Write> Stage<W> {
         }
     }
 
-    /// Puts how often warnings came, where that was not shown yet.
+    /// Appends the counts of warnings that were not shown yet.
     pub(crate) fn end_repeats(&mut self) -> io::Result<()> {
         self.repeats.end().iter().try_for_each(|(text, count)| self.add_warning(text, *count))
     }
 
-    /// Puts the choices below the question, and leaves the cursor after them.
+    /// Appends the choices below the question, and leaves the cursor after them.
     pub(crate) fn offer(&mut self, choices: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.end_message()?;
@@ -100,7 +100,7 @@ impl<W: Write> Stage<W> {
         self.canvas.text(choices)
     }
 
-    /// Puts what was decided, without a distance to the question.
+    /// Appends the decision, without an empty line after the question.
     pub(crate) fn decide(&mut self, lines: &StyledText) -> io::Result<()> {
         self.end_repeats()?;
         self.end_message()?;
@@ -162,7 +162,8 @@ impl<W: Write> Stage<W> {
         self.end_message()
     }
 
-    /// Shows reasoning that was not streamed. What was is not compared: Codex joins its parts differently.
+    /// Shows reasoning that was not streamed. Streamed reasoning is not compared: Codex joins its parts
+    /// differently.
     pub(crate) fn complete_reasoning(&mut self, item: &ItemId, summary: &[String]) -> io::Result<()> {
         if self.streamed.take(item).is_none() && !summary.is_empty() {
             self.say(item, Voice::Reasoning, &summary.join("\n\n"))?;
@@ -188,7 +189,7 @@ impl<W: Write> Stage<W> {
         self.canvas.fresh_row()
     }
 
-    /// What is last on screen.
+    /// The last block on screen.
     pub(crate) fn section(&self) -> Section {
         self.section
     }

@@ -1,6 +1,6 @@
 //! Steps that are no work of their own and get one dimmed line: agents, reviews, hooks, unknown kinds.
 //!
-//! The words only, as they came: `notice::dim` makes them harmless and puts them on one line.
+//! The raw text only: `notice::dim` makes it harmless and joins it into one line.
 
 use talaria_core::item::{ItemBody, MessageQuestion};
 
@@ -15,7 +15,7 @@ pub fn note(body: &ItemBody) -> Option<String> {
         }
         ItemBody::AgentActivity { activity, path, model: None, .. } => format!("agent {path}: {activity}"),
         ItemBody::ReviewStarted { review } => format!("review begins: {review}"),
-        // What it found comes as a message.
+        // Its findings follow as a message.
         ItemBody::ReviewEnded { .. } => "review ended".to_owned(),
         ItemBody::Other { name, .. } => format!("step: {name}"),
         _ => return None,

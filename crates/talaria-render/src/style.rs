@@ -32,9 +32,9 @@ impl Style {
     /// As the terminal has it.
     pub const PLAIN: Self =
         Self { bold: false, dim: false, italic: false, underline: false, strike: false, color: None };
-    /// Stands back.
+    /// Dimmed.
     pub const DIM: Self = Self::PLAIN.dim();
-    /// Stands out.
+    /// Bold.
     pub const BOLD: Self = Self::PLAIN.bold();
 
     /// Adds bold.
@@ -67,7 +67,7 @@ impl Style {
         Self { color: Some(color), ..self }
     }
 
-    /// Does it stand out?
+    /// Whether it is bold.
     pub const fn is_bold(self) -> bool {
         self.bold
     }
@@ -82,12 +82,12 @@ impl Style {
         self.italic
     }
 
-    /// Is there a line below?
+    /// Whether it is underlined.
     pub const fn is_underlined(self) -> bool {
         self.underline
     }
 
-    /// Is there a line through it?
+    /// Whether it is struck through.
     pub const fn is_struck(self) -> bool {
         self.strike
     }

@@ -1,8 +1,8 @@
 //! Styled text as a value: lines of spans. Every producer makes it, the screen lays it out, and `writer` turns it into
 //! bytes for a terminal.
 //!
-//! A span holds text that is harmless already, without escape sequences and without ends of lines. A text may end within
-//! a row: that row is open, and the next piece continues there.
+//! A span contains text that is harmless already, without escape sequences and line ends. A text may end within a row:
+//! that row is open, and the next piece continues there.
 
 use std::borrow::Cow;
 use std::ops::{Add, AddAssign};
@@ -16,7 +16,7 @@ use super::style::Style;
 pub struct StyledSpan {
     /// The text, harmless, without ends of lines.
     pub text: String,
-    /// How it looks.
+    /// Its style.
     pub style: Style,
 }
 
@@ -27,7 +27,7 @@ pub struct StyledLine {
     pub spans: Vec<StyledSpan>,
 }
 
-/// Lines that have ended, and the row that the next piece goes to.
+/// Finished lines, and the open row for the next piece.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StyledText {
     ended: Vec<StyledLine>,
@@ -117,7 +117,7 @@ impl StyledText {
         Self::of(Style::PLAIN, text)
     }
 
-    /// Joins texts, each on a row of its own; the last row stays open.
+    /// Joins texts, each on its own row; the last row stays open.
     pub fn join(texts: impl IntoIterator<Item = Self>) -> Self {
         let mut out = Self::default();
         for (at, text) in texts.into_iter().enumerate() {
@@ -195,7 +195,7 @@ impl StyledText {
         &self.ended
     }
 
-    /// Returns the row that the next piece goes to.
+    /// Returns the row for the next piece.
     pub fn open(&self) -> &StyledLine {
         &self.open
     }

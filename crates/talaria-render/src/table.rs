@@ -53,8 +53,8 @@ impl Table {
         }
     }
 
-    /// How wide the columns are: as wide as they want to be if there is room, else the wide ones give way, but not so far
-    /// that a word would be broken. `None` if that does not help.
+    /// Widths of the columns: the preferred ones if there is room, else the wide ones shrink, but not so far that a word
+    /// would be broken. `None` if that is not enough.
     fn widths(&self, room: usize) -> Option<Vec<usize>> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let room = room.checked_sub(3 * columns.saturating_sub(1))?;
@@ -118,7 +118,7 @@ impl Table {
         out
     }
 
-    /// Every cell in lines of its own, after the head of its column.
+    /// Every cell in its own lines, after the head of its column.
     fn cell_by_cell(&self, room: usize) -> Vec<StyledLine> {
         let (head, rows) = match self.rows.split_first() {
             Some((head, rows)) if self.has_head && !rows.is_empty() => (head.as_slice(), rows),
@@ -169,7 +169,7 @@ fn cells(row: &str) -> impl Iterator<Item = &str> {
     .map(str::trim)
 }
 
-/// What a cell of the row below the head says about its column.
+/// Alignment of a column, from the row below the head.
 fn align(cell: &str) -> Align {
     match (cell.starts_with(':'), cell.ends_with(':')) {
         (true, true) => Align::Middle,

@@ -1,4 +1,4 @@
-//! A turn for people: each event put where it belongs on screen.
+//! Renders a turn for people: each event at its position on screen.
 //!
 //! Decides the order and the distances only; how things look is decided by the modules this one calls. Used for pipes
 //! too, without colours and drafts.
@@ -57,8 +57,8 @@ pub struct TerminalRenderer<W: Write> {
     sandbox: String,
     approval: String,
     cwd: PathBuf,
-    /// The notice that the turn is being stopped, and since when it waits: the redactor holds back the last word that was
-    /// said, and releases it after this event.
+    /// The notice that the turn is being stopped, and since when it waits: the redactor holds the last word, and releases
+    /// it after this event.
     stopping: Option<(Duration, Event)>,
 }
 
@@ -96,7 +96,7 @@ impl<W: Write> TerminalRenderer<W> {
         self.model = Some((started.model.clone(), started.effort.clone()));
     }
 
-    /// Shows reasoning in one line: its heading, or how it begins. For faces that do not show it as it comes.
+    /// Shows reasoning in one line: its heading, or how it begins. For renderers that do not stream it.
     pub fn thought(&mut self, text: &str) -> io::Result<()> {
         match heading::of(text) {
             Some(heading) => self.stage.dim(&format!("thinking: {heading}")),
@@ -154,7 +154,7 @@ impl<W: Write> TerminalRenderer<W> {
                 if let Some(note) = step_note::note(body) {
                     return self.stage.dim(&note);
                 }
-                // In a log the whole name stays; on a terminal it takes one row.
+                // A log has the whole name; on a terminal it takes one row.
                 let width = self.look.width.filter(|_| self.look.live);
                 match tool_line::ended(body, width, self.paint) {
                     Some(lines) => self.stage.put(Section::Step, &lines),
@@ -223,8 +223,8 @@ impl<W: Write> TerminalRenderer<W> {
         self.open_requests.insert(id.clone(), item.cloned());
     }
 
-    /// A request is closed. With a yes its step runs from now on, unless something else is asked about it; otherwise it does
-    /// not run until an event says how it ended.
+    /// A request is closed. With a yes its step runs from now on, unless another request is open about it; otherwise it
+    /// counts as not running until an event reports its end.
     fn release(&mut self, id: &TicketId, decision: Decision) {
         let Some(item) = self.open_requests.remove(id).flatten() else { return };
         if !decision.is_yes() || self.is_asked_about(&item) {

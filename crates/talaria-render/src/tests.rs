@@ -28,7 +28,7 @@ pub(crate) fn rendered(look: Look, events: &[Event]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// What a person sees on a terminal of 80 columns when all is over.
+/// The final screen on a terminal of 80 columns.
 pub(crate) fn seen(events: &[Event]) -> String {
     let mut screen = Screen::new(80);
     screen.feed(&rendered(sample::TERMINAL, events));
@@ -79,7 +79,7 @@ fn text_that_was_held_back_comes_before_the_notice_of_the_stop() {
         terminal.event(Duration::ZERO, event).unwrap();
         terminal.flush().unwrap();
     }
-    // Nothing comes: it is said all the same, and once.
+    // No event arrives: silence is still reported, once.
     terminal.event(Duration::ZERO, &stopping).unwrap();
     for milliseconds in [100, 400, 500] {
         terminal.tick(Duration::from_millis(milliseconds)).unwrap();

@@ -1,4 +1,4 @@
-//! One line for each step that is not a message: a sign, what it was, how it ended, how long it took.
+//! One line for each step that is not a message: a sign, its description, its outcome, its duration.
 //!
 //! Below a command is the end of its output. Nothing here waits or draws; `spinner` shows steps that still run.
 
@@ -79,13 +79,13 @@ pub(crate) fn ended(body: &ItemBody, width: Option<usize>, paint: Paint) -> Opti
     Some(lines)
 }
 
-/// The first of these lines: what it was, how it ended, how long it took.
+/// The first of these lines: description, outcome, duration.
 fn head(body: &ItemBody, width: Option<usize>, paint: Paint) -> Option<StyledLine> {
     let (status, end) = ending(body)?;
     Some(line(&label(body, paint)?, status, end, width, paint))
 }
 
-/// What a step that failed says about it, in its own words: of any length.
+/// The error text of a failed step, of any length.
 pub fn failure(body: &ItemBody) -> Option<&str> {
     match body {
         ItemBody::Tool { error, .. } => error.as_deref(),
@@ -98,7 +98,7 @@ pub fn failure(body: &ItemBody) -> Option<&str> {
     }
 }
 
-/// The status of a step, and what else there is to say about its end: why, and how long it took.
+/// The status of a step, with reason and duration.
 pub fn ending(body: &ItemBody) -> Option<(Status, [Option<String>; 2])> {
     let said = || failure(body).map(|failure| one_line(failure).into_owned());
     let (status, duration, end) = match body {
@@ -144,7 +144,7 @@ pub fn held_step(ask: &Ask) -> Option<&ItemId> {
     }
 }
 
-/// What is known of a step whose end Codex never reported.
+/// Remark about a step whose end Codex never reported.
 pub fn left(why: Option<Abandonment>) -> &'static str {
     match why {
         Some(Abandonment::NotRun) => "did not run",
@@ -152,7 +152,7 @@ pub fn left(why: Option<Abandonment>) -> &'static str {
     }
 }
 
-/// A sign, a name, its state and what else there is to say about its end.
+/// A sign, a name, its state and a remark about its end.
 pub fn line(
     label: &str,
     status: Status,
@@ -215,8 +215,8 @@ fn first_line(command: &str, paint: Paint) -> String {
     }
 }
 
-/// What a request is about, for lists: of a command what it does, not the shell around it. `summary` is the line that came
-/// with it. Never used where it is answered.
+/// The subject of a request, for lists: of a command without the shell around it. `summary` is its own summary line. Never
+/// used where it is answered.
 pub fn about<'a>(ask: Option<&Ask>, summary: &'a str) -> Cow<'a, str> {
     match ask {
         Some(Ask::Command { .. }) => unwrapped(summary),
@@ -224,7 +224,7 @@ pub fn about<'a>(ask: Option<&Ask>, summary: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// Takes off the shell that Codex puts around a command, where it is nothing but that. Never used for approvals.
+/// Removes the shell that Codex wraps around a command. Never used for approvals.
 pub fn unwrapped(command: &str) -> Cow<'_, str> {
     let inner = || {
         let (shell, rest) = command.split_once(' ')?;

@@ -8,7 +8,7 @@ use super::Look;
 use super::style::{Color, Style};
 use super::styled::{StyledLine, StyledText};
 
-/// Goes back to the beginning of the row and erases it: for a line that is drawn again and again.
+/// Returns to the beginning of the row and erases it: for a line that is redrawn repeatedly.
 pub const ERASE_ROW: &str = "\r\x1b[K";
 
 /// Returns a text as an output with this look takes it.

@@ -1,7 +1,7 @@
 //! Makes the engine's socket: readable by its owner alone, in a directory that is no one else's.
 //!
-//! What lies in its place is replaced only if it is a socket of ours on which no one listens. The caller holds the
-//! engine's lock, so that no second engine does the same at the same time.
+//! An existing file is replaced only if it is our own socket without a listener. The caller holds the engine's
+//! lock, so that no second engine does the same at the same time.
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -37,7 +37,7 @@ pub enum BindError {
     System {
         /// The socket or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

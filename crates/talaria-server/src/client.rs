@@ -1,7 +1,8 @@
 //! The client of the engine: one method for each route, with the names and types of the engine itself.
 //!
-//! A question is sent once. Only when no one listens, so that nothing can have been sent, the engine is brought up (if
-//! this client may do that) and the question sent again; and when the engine was ending and did nothing (`retry`). Every face of Talaria uses this and nothing else.
+//! A request is sent once. Only if there is no listener, so that nothing can have been sent, the engine is started (if this
+//! client may do that) and the request sent again; and if the engine was ending and did nothing (`retry`). Every front end
+//! of Talaria uses this and nothing else.
 
 mod error;
 mod event;
@@ -48,10 +49,10 @@ const MOMENT: Duration = Duration::from_millis(100);
 const ASKS: usize = 20;
 /// How long the engine may take to answer.
 const ORDINARY: Duration = Duration::from_secs(60);
-/// How long it may take where everything that is kept is gone through.
+/// Time limit of requests that scan the whole database.
 const THOROUGH: Duration = Duration::from_secs(600);
 
-/// A client of one engine. Cheap to clone; it holds no connection.
+/// A client of one engine. Cheap to clone; it has no open connection.
 #[derive(Clone, Debug)]
 pub struct Client {
     socket: PathBuf,
@@ -61,15 +62,15 @@ pub struct Client {
     principal: Option<Principal>,
 }
 
-/// What is done about an engine that a person stopped.
+/// Policy about an engine that a person stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// It is started again: someone wants something.
+    /// It is started again: the user asks for something.
     Wants,
-    /// It stays down: the person wanted one thing before the engine was stopped, and has not asked again since. If
-    /// someone else starts one in time, that is used.
+    /// It stays down: the user's request is older than the stop. If another client starts one in time, that is
+    /// used.
     WantedOnce,
-    /// It stays down: someone only looks on.
+    /// It stays down: this client is passive.
     LooksOn,
 }
 
@@ -95,7 +96,7 @@ impl Client {
         Err(ClientError::Version { version, api: self.engine.api, own: api::VERSION })
     }
 
-    /// Lets this client bring the engine up again when it is gone.
+    /// Lets this client restart a missing engine.
     pub(crate) fn launched_by(mut self, launcher: Arc<Launcher>) -> Self {
         self.launcher = Some(launcher);
         self
@@ -115,21 +116,21 @@ impl Client {
         Self { manner: Manner::LooksOn, ..self.clone() }
     }
 
-    /// A client for a command that wants one thing: it starts an engine that died, but none for its retries once a person
+    /// A client for a single command: it restarts an engine that died, but starts none for its retries once a person
     /// stopped the engine that it had reached ([`ClientError::Stopped`]).
     #[must_use]
     pub fn for_one_wish(&self) -> Self {
         Self { manner: Manner::WantedOnce, ..self.clone() }
     }
 
-    /// A client for a person who wants one thing after another: whatever is asked starts an engine that was stopped.
+    /// A client for an interactive person: every request starts an engine that was stopped.
     #[must_use]
     pub fn for_many_wishes(&self) -> Self {
         Self { manner: Manner::Wants, ..self.clone() }
     }
 
-    /// Refuses to wait for an engine where a person wants none and someone only looks on. Says nothing of an engine that
-    /// runs.
+    /// Refuses to wait for an engine if a person stopped it and this client is passive. Does not check for a running
+    /// engine.
     pub(crate) fn respect_rest(&self) -> Result<(), ClientError> {
         if self.manner == Manner::LooksOn && self.is_at_rest() { Err(ClientError::Stopped) } else { Ok(()) }
     }
@@ -188,7 +189,7 @@ impl Client {
         self.post(&route::OFFERS, None, look).await
     }
 
-    /// Follows the events of a conversation that have greater numbers than `after`: what is kept, then what comes.
+    /// Follows the events of a conversation that have greater numbers than `after`: stored ones, then live ones.
     pub async fn follow(&self, id: &str, after: i64) -> Result<Follow, ClientError> {
         check_id(id)?;
         match Follow::start(self, id, after).await {
@@ -234,7 +235,7 @@ impl Client {
         self.get(&route::CONTEXT, Some(id), &[]).await
     }
 
-    /// Reads kept messages with greater numbers than `after`, at most `limit`.
+    /// Reads stored messages with greater numbers than `after`, at most `limit`.
     pub async fn messages(
         &self,
         id: &str,
@@ -244,7 +245,7 @@ impl Client {
         self.get(&route::MESSAGES, Some(id), &page(after, limit)).await
     }
 
-    /// Reads kept events with greater numbers than `after`, at most `limit`.
+    /// Reads stored events with greater numbers than `after`, at most `limit`.
     pub async fn events(&self, id: &str, after: i64, limit: usize) -> Result<Vec<Numbered>, ClientError> {
         let events: Vec<Box<RawValue>> = self.get(&route::EVENTS, Some(id), &page(after, limit)).await?;
         let read = events.iter().map(|event| event::read(event.get())).collect::<Result<_, _>>();
@@ -327,7 +328,7 @@ impl Client {
         self.get(&route::DIFF, Some(id), &[]).await
     }
 
-    /// Brings the work of a task into the user's checkout.
+    /// Applies the changes of a task to the user's checkout.
     pub async fn apply(&self, id: &str) -> Result<Applied, ClientError> {
         self.post(&route::APPLY, Some(id), &()).await
     }
@@ -342,7 +343,7 @@ impl Client {
         self.ask(&route::NOTIFY, None, &[], encode_body(&notify)?, THOROUGH).await
     }
 
-    /// What is remembered across conversations.
+    /// Memory across conversations.
     pub async fn memory(&self, query: &MemoryQuery) -> Result<MemoryList, ClientError> {
         let MemoryQuery { cwd, session } = query.clone();
         let asked = [cwd.map(|cwd| ("cwd", cwd)), session.map(|session| ("session", session))];
@@ -421,7 +422,7 @@ impl Client {
         exchange(&self.socket, &question, ORDINARY).await
     }
 
-    /// Brings the engine up again, if this client may.
+    /// Restarts the engine, if this client may.
     pub(crate) async fn revive(&self) -> Result<(), ClientError> {
         let Some(launcher) = &self.launcher else { return Ok(()) };
         if self.manner != Manner::Wants && launcher.is_at_rest() {

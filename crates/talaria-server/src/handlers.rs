@@ -1,6 +1,6 @@
 //! One handler for each route: takes what is asked, calls the engine, writes what it says.
 //!
-//! What the engine is asked to do runs in a task of its own, so that a peer that goes away does not stop it half-way.
+//! Each request runs in its own async task, so that a peer that disconnects does not stop it half-way.
 
 use axum::Router;
 use axum::http::{HeaderMap, Uri};

@@ -1,12 +1,12 @@
 //! The MCP server: the tool `codex_bridge`, Talaria's own tools and the transcripts of tasks, for any MCP client, over standard input and output.
 //!
-//! A thin client of the engine: what is asked is read by `talaria_core::bridge`, what may be done is decided by the engine,
-//! on behalf of a model. Nothing is kept here but which requests a waiting caller has seen. Called by `talaria mcp`.
+//! A thin client of the engine: `talaria_core::bridge` parses calls, the engine decides about rights, on behalf of a model.
+//! The only state here is which requests a waiting caller has seen. Called by `talaria mcp`.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `lines` | one JSON-RPC message a line, within a limit |
-//! | `door` | the way to the engine, and who comes through it |
+//! | `door` | the connection to the engine, and its principal |
 //! | `service` | what a client may ask |
 //! | `calls` | one call of `codex_bridge` |
 //! | `own_tools` | memory, recall and web, passed on to the engine |

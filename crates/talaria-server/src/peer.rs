@@ -1,8 +1,8 @@
 //! Who is at the other end of a connection: the engine's own user, and what the system says about that process.
 //!
-//! Another user is turned away, even the administrator; the mode of the socket says the same, and this also holds where
-//! the directory was opened. What the process may do is decided by the engine from the facts that are read here. Where the
-//! kernel has it, the process is pinned by a descriptor, so that its number cannot be used again while it is examined.
+//! Another user is refused, even the administrator; the mode of the socket enforces the same, and this check also protects
+//! if the directory was made accessible. The engine decides the rights of the process from the facts that are read here.
+//! Where the kernel has it, the process is pinned by a descriptor, so that its pid cannot be reused while it is examined.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What can be asked of the engine: the one table that the server, the client and the OpenAPI document are made from.
+//! The routes of the engine: the one table from which the server, the client and the OpenAPI document are built.
 //!
 //! It also says why each of them may be refused, and with which status.
 //!
@@ -33,13 +33,13 @@ pub enum Verb {
 pub struct Route {
     /// The name of the method, here and in the engine.
     pub name: &'static str,
-    /// How it is called.
+    /// Its name.
     pub verb: Verb,
     /// The path; `{id}` is an id or the unique beginning of one.
     pub path: &'static str,
     /// Why it may be refused, besides what every route of its form may be refused for.
     own_refusals: &'static [ProblemCode],
-    /// What it does.
+    /// Its description.
     pub does: &'static str,
 }
 

@@ -1,7 +1,7 @@
 //! Accepts connections and serves them, within limits, until the engine has ended.
 //!
-//! Nothing that a peer does or leaves undone may hold up the engine or another peer: heads and bodies have a size and a
-//! time, connections a number, and at the end a client that has not finished after a moment is cut off.
+//! No behaviour of a peer may block the engine or another peer: heads and bodies have size and time limits, the number
+//! of connections is limited, and at shutdown a client that has not finished after a moment is cut off.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -75,7 +75,7 @@ impl fmt::Display for ServerNotice {
     }
 }
 
-/// Serves `engine` on `listener` until it has ended, then removes the socket. `tell` gets what belongs into a log.
+/// Serves `engine` on `listener` until it has ended, then removes the socket. `tell` receives log messages.
 pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(ServerNotice)) {
     let routes = handlers::routes(engine.clone());
     let mut socket = Socket::of(listener);
@@ -161,7 +161,7 @@ impl Connections {
     }
 }
 
-/// Serves one connection to its end. How it ended is of no interest: the peer knows, or is gone.
+/// Serves one connection to its end. Its result is ignored: the peer has it, or is gone.
 async fn converse<S>(stream: UnixStream, service: S, mut ending: watch::Receiver<bool>)
 where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
@@ -198,7 +198,7 @@ impl Socket {
         Self { listener, path, file }
     }
 
-    /// Makes the socket again if it was removed: an engine that cannot be reached would hold its home for ever.
+    /// Recreates the socket if it was removed: an unreachable engine would lock its home indefinitely.
     fn restore(&mut self, tell: &impl Fn(ServerNotice)) {
         let Some(path) = self.path.as_deref().filter(|path| !path.exists()) else { return };
         let made = bind(path).map(|listener| *self = Self::of(listener));
@@ -208,7 +208,7 @@ impl Socket {
     /// Removes the file, if it is still this socket's.
     fn remove(self) {
         if let Some(path) = self.path.filter(|path| self.file.is_some() && file_at(path) == self.file) {
-            // If it stays, the next engine replaces it.
+            // If it remains, the next engine replaces it.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,7 +1,7 @@
 //! Reads an event stream (`text/event-stream`): bytes in, messages out, however the bytes are cut.
 //!
-//! Sans-io. Lines end with LF, CR or CRLF; a message ends with an empty line; what is not ended when the stream is, is
-//! dropped, because it comes again when the stream is resumed.
+//! Sans-io. Lines end with LF, CR or CRLF; a message ends with an empty line; an incomplete message at the end of the
+//! stream is dropped, because it is sent again when the stream is resumed.
 
 use std::collections::VecDeque;
 

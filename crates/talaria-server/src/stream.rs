@@ -1,7 +1,7 @@
 //! The events of one conversation, or what one command prints, as an event stream (`text/event-stream`).
 //!
-//! A reader that is slow or asleep holds up no one: a few lines wait here, the rest stays with the engine's
-//! `JournalFollower`, which reads them from what is kept once they are wanted.
+//! A slow reader blocks no one: a few lines wait here, the engine's `JournalFollower` reads the rest from the
+//! store on demand.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,7 +21,8 @@ const WAITING: usize = 32;
 /// Answers with what `follow` returns, until the engine stops or the reader is gone.
 pub(crate) fn response(follow: JournalFollower) -> Response {
     let (sender, receiver) = mpsc::channel(WAITING);
-    // A task of its own: the comment that interrupts the wait must not interrupt `JournalFollower::next`.
+    // A separate task: the keep-alive comment that interrupts the wait must not interrupt
+    // `JournalFollower::next`.
     tokio::spawn(pump(follow, sender));
     stream_of(receiver)
 }
@@ -85,7 +86,7 @@ async fn next_bytes(mut waiting: Waiting) -> Option<(Result<Bytes, Infallible>, 
 
 fn write(line: &EventLine, text: &mut String) {
     text.push_str(&format!("id: {}\n", line.seq));
-    // What Codex sent is kept as it came, line breaks between its tokens included; a line of the stream has none.
+    // Raw JSON of Codex may contain line breaks between its tokens; a line of the stream has none.
     for part in line.json.split(['\n', '\r']) {
         text.push_str("data: ");
         text.push_str(part);

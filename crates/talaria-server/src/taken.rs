@@ -1,4 +1,4 @@
-//! What a peer asks, taken out of its request: a body, a query, an id. What does not fit is refused in words.
+//! Extracts the parts of a request: a body, a query, an id. Invalid ones are refused with a message.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
     }
 }
 
-/// What comes after the question mark.
+/// The query string.
 pub(crate) struct Asked<T>(pub(crate) T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
@@ -142,7 +142,7 @@ impl Words {
     }
 }
 
-/// From where a stream is to be sent.
+/// Start position of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct From {
@@ -150,7 +150,7 @@ pub(crate) struct From {
 }
 
 impl From {
-    /// What was received last goes before what was asked for at first: a reader that reconnects sends both.
+    /// `Last-Event-ID` takes precedence over the query: a reader that reconnects sends both.
     pub(crate) fn last_received(&self, headers: &HeaderMap) -> Result<i64, BadRequest> {
         let after = match headers.get("last-event-id") {
             Some(value) => value.to_str().ok().and_then(|text| text.trim().parse().ok()),

@@ -1,4 +1,4 @@
-//! Lines of code in Markdown: written as they came, and noted for the highlighter.
+//! Lines of code in Markdown: written unchanged, and recorded for the highlighter.
 
 use super::super::block::Fence;
 use super::super::sanitize::sanitize;
@@ -30,12 +30,12 @@ impl Markdown {
         Self { code: Some(Vec::new()), ..self }
     }
 
-    /// The lines of code that were written since this was asked last. Asked after each piece, while the places hold.
+    /// The lines of code written since the last call. Called after each piece, while the positions are valid.
     pub fn take_code(&mut self) -> Vec<CodeLine> {
         self.code.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Code is not wrapped: what a person copies must be what the model wrote.
+    /// Code is not wrapped: copied text must equal the model's.
     pub(super) fn code_line(&mut self, fence: Fence, out: &mut StyledText) {
         self.owe_gap(out);
         let at = out.ended_count();

@@ -1,4 +1,4 @@
-//! What is not certain yet of a text that streams in: laid out, shown, and taken back.
+//! The unsettled part of a streamed text: laid out, shown, and erased.
 
 use super::super::inline;
 use super::super::sanitize::sanitize;
@@ -10,9 +10,9 @@ use super::{LONGEST_PIECE, Markdown, Place};
 pub(super) const DRAFT_ROWS: usize = 8;
 
 impl Markdown {
-    /// What is not certain yet, laid out from where the output is. Long drafts lose their middle.
+    /// The unsettled part, laid out from the current position. Long drafts lose their middle.
     pub fn draft(&self) -> StyledText {
-        // A copy of the place on the row only: what is held back may be long, and a draft is made at every flush.
+        // Copies only the position on the row: the held text may be long, and a draft is built at every flush.
         let mut flow = self.flow.clone();
         let mut out = StyledText::default();
         match self.place {

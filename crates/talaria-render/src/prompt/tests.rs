@@ -1,4 +1,4 @@
-//! What is before the cursor at every step of every kind of question.
+//! The prompt at every step of every kind of question.
 
 use expect_test::expect;
 use talaria_core::request::Form;

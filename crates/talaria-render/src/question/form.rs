@@ -16,7 +16,7 @@ pub(crate) fn question_text(question: &Question) -> String {
     lines.join("\n")
 }
 
-/// A field of a form in one line: its name, what it takes, and what it is for.
+/// A field of a form in one line: its name, type and description.
 pub(crate) fn field_text(field: &Field) -> String {
     let takes = match &field.kind {
         FieldKind::Text { format: Some(format), .. } => format.clone(),

@@ -7,7 +7,7 @@ pub(super) fn is_the_command(command: &str, words: &[String]) -> bool {
     read(command).is_some_and(|read| read == words)
 }
 
-/// What is to be said where a rule covers only some of the commands of a line: the others are asked about again.
+/// Note that a rule covers only some of the commands of a line: the others are asked about again.
 pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> {
     let line = shell::parse(command).ok()?;
     let commands: Vec<_> = line.commands.iter().filter(|simple| simple.role == CommandRole::Plain).collect();
@@ -21,7 +21,7 @@ pub(super) fn partly_covered(command: &str, words: &[String]) -> Option<String> 
     })
 }
 
-/// The words of a command line; none where a quotation is left open. What a shell would expand is left as it is.
+/// The words of a command line; none where a quotation is left open. Shell expansions are unchanged.
 fn read(command: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut rest = command.chars();

@@ -28,7 +28,7 @@ pub enum ClientError {
         /// Why.
         why: String,
     },
-    /// The connection broke, or what came over it is not understood. Whether the engine did it is not known.
+    /// The connection broke, or the response is invalid. It is unknown whether the engine handled the request.
     #[error("the connection to the engine broke: {0}")]
     Broken(String),
     /// The engine speaks another version of the API.

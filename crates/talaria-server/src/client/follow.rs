@@ -87,7 +87,7 @@ impl Follow {
         self.last
     }
 
-    /// Says whether the engine is there, as it changes: a person who waits wants to know why.
+    /// Reports when the engine becomes unavailable or available: a waiting person should see why.
     pub fn connected(&self) -> watch::Receiver<bool> {
         self.connected.subscribe()
     }
@@ -151,7 +151,7 @@ impl Follow {
         let asked = tokio::time::timeout(BEGIN, wire::ask(self.client.socket(), &question)).await;
         let late = |_| ClientError::Broken("no answer in time".to_owned());
         let (response, connection) = asked.map_err(late)??;
-        // What was not whole yet comes again.
+        // An incomplete message is sent again.
         self.decoder = Decoder::new(EVENT_LIMIT);
         self.stream = Some((response.into_body(), connection));
         self.connected.send_replace(true);

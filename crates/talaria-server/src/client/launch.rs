@@ -1,8 +1,8 @@
 //! Finding the engine of a home, or starting it: what every command does first.
 //!
-//! At most one engine serves a home; that is the engine's own business (`engine.lock`). One that finds the home taken
-//! ends with the exit code [`HELD`], and its starter connects to the other. A command that is newer than the
-//! engine replaces it: the engine is asked to end and leaves its turns running, which the next one resumes.
+//! At most one engine serves a home; the engine itself ensures that (`engine.lock`). One that finds the home taken
+//! ends with the exit code [`HELD`], and its starter connects to the other. A command that is newer than the engine
+//! replaces it: the engine is asked to end and leaves its turns running, which the next one resumes.
 
 mod error;
 mod log;
@@ -26,7 +26,7 @@ use crate::socket_path;
 use log::Log;
 use process::Started;
 
-/// The exit code by which an engine says that another one holds its home.
+/// Exit code of an engine whose home is locked by another one.
 pub const HELD: u8 = 75;
 
 /// How long an engine may take to answer after its start.
@@ -58,7 +58,7 @@ impl Build {
     }
 }
 
-/// What is needed to bring up the engine of one home.
+/// Data for starting the engine of one home.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     home: PathBuf,
@@ -73,7 +73,7 @@ pub async fn ensure(home: &Path, program: &Path, own: Build) -> Result<Client, L
 }
 
 impl Launcher {
-    /// Brings up the engine of `home` with `program serve --detached`.
+    /// Starts the engine of `home` with `program serve --detached`.
     pub fn new(home: &Path, program: &Path, own: Build) -> Self {
         let arguments = vec!["serve".into(), "--detached".into()];
         // The engine works in another directory than this process.
@@ -145,7 +145,8 @@ impl Launcher {
                     let ended = || LaunchError::Ended { status, log: log.path(), end: log.end() };
                     return other.ok_or_else(ended);
                 }
-                // The engine that holds the home starts, and will answer, or ends, and leaves it to us.
+                // The engine that holds the home is starting, and will answer, or is ending, and will release
+                // it.
                 if started.since_end() > HELD_PAUSE {
                     started = self.start(&log)?;
                 }
@@ -191,7 +192,7 @@ impl Launcher {
     }
 }
 
-/// Distinguishes an engine that is not there, or is just ending, from one that cannot be used.
+/// Distinguishes a missing or ending engine from one that cannot be used.
 fn usable_engine(knocked: Result<Client, ClientError>) -> Result<Option<Client>, LaunchError> {
     match knocked {
         Ok(engine) => Ok(Some(engine)),

@@ -1,8 +1,8 @@
 //! Whether a question that an engine refused because it was ending is asked again: the next engine may answer it.
 //!
-//! Only what provably had no effect is repeated. An engine that ends refuses before it does anything, or cannot commit the one
-//! transaction that the question comes to; the routes for which that holds are named here. Everything that may have been
-//! done is the caller's to decide.
+//! Only requests that provably had no effect are retried. An ending engine refuses before it does anything, or cannot commit
+//! the request's only transaction; the routes for which that is true are named here. For requests that may have had an
+//! effect the caller decides.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ impl Retries {
         self.until.is_some()
     }
 
-    /// Waits for a moment and says whether the question is to be repeated.
+    /// Waits for a moment and returns whether to retry.
     pub(super) async fn wait_after(&mut self, error: &ClientError) -> bool {
         let is_ending = match error {
             ClientError::Problem(problem) => problem.code == ProblemCode::Stopping,

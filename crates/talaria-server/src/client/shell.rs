@@ -1,4 +1,4 @@
-//! A command of the person's own that the engine runs: what it prints, as it comes.
+//! A person's own command that the engine runs: its output as a stream.
 //!
 //! Unlike a conversation it is not resumed: the command ends with the connection, so one that breaks is an error.
 

@@ -26,7 +26,7 @@ const PROBLEM_LIMIT: usize = 1024 * 1024;
 /// How long a connection may take to be made.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// What is asked, ready to be sent; it can be sent again.
+/// A request, ready to be sent; it can be sent again.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) verb: Verb,
@@ -127,7 +127,7 @@ async fn open(socket: &Path) -> Result<UnixStream, ClientError> {
             });
         }
     };
-    // What is said here may hold secrets: it is for our own engine only.
+    // The content may contain secrets: it is for our own engine only.
     let theirs = stream.peer_cred()?.uid();
     let own = rustix::process::getuid().as_raw();
     if theirs != own {

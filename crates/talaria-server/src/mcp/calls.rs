@@ -1,4 +1,4 @@
-//! One call of the tool: what the engine is asked, and what the model gets.
+//! One call of the tool: the request to the engine, and the response to the model.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The way to the engine, and who comes through it: always a model, under the name that the person gave it or the client
-//! has.
+//! The connection to the engine, and its principal: always a model, under the name that the person configured or that of
+//! the client.
 //!
 //! The engine may end, or be replaced, at any time between two calls: each one looks for it again and starts it if need be.
 
@@ -27,7 +27,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// A door to the engine that `launcher` brings up, in the directory that the client was started in.
+    /// A connection to the engine that `launcher` starts, in the directory that the client was started in.
     pub fn new(
         launcher: Launcher,
         caller: LocalCaller,
@@ -56,7 +56,7 @@ impl Door {
         outside_tools(self.launcher.home())
     }
 
-    /// Is there a Codex that can be used now?
+    /// Whether a usable Codex is available.
     pub(super) async fn has_codex(&self) -> bool {
         (self.codex_check)().await
     }
@@ -71,7 +71,7 @@ impl Door {
         &self.started_in
     }
 
-    /// A path as it is meant there.
+    /// A path relative to that directory.
     pub(super) fn path(&self, path: &str) -> String {
         let path = self.started_in.join(path);
         std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()

@@ -1,5 +1,5 @@
-//! One JSON-RPC message a line, within a limit. What is no message is answered with an error, never with silence: a
-//! client that waits for an answer would wait for ever.
+//! One JSON-RPC message a line, within a limit. An invalid message is answered with an error, never with silence: a
+//! client would wait for the answer indefinitely.
 //!
 //! A line is written as a whole or not at all, also when its sender is gone by then.
 
@@ -76,7 +76,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     fn complain(&self, Complaint { error, id }: Complaint) {
         let reply: TxJsonRpcMessage<RoleServer> = JsonRpcMessage::error(error, id);
         let output = Arc::clone(&self.output);
-        // A task of its own: reading may be cancelled at any time, and a line must be written whole. Whether it could be
+        // A separate task: reading may be cancelled at any time, and a line must be written whole. Whether it could be
         // written is reported by the next read.
         tokio::spawn(async move { drop(write(&output, &reply).await) });
     }
@@ -87,7 +87,7 @@ enum Line {
     TooLong,
 }
 
-/// What is said about a line that is no message.
+/// The error about an invalid line.
 struct Complaint {
     error: ErrorData,
     id: Option<RequestId>,

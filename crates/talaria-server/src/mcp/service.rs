@@ -1,4 +1,5 @@
-//! What a client may ask: `codex_bridge`, if there is a Codex for it, Talaria's own tools, and the transcripts of its tasks.
+//! The offered tools and resources: `codex_bridge`, if there is a Codex for it, Talaria's own tools, and the transcripts of
+//! its tasks.
 
 use std::sync::Arc;
 
@@ -173,7 +174,7 @@ impl ServerHandler for Bridge {
     }
 }
 
-/// What a model gets when the engine did not do what it was asked.
+/// The response to a model if the engine refused or failed.
 pub(super) fn refused(error: &ClientError) -> BridgeReply {
     match error {
         ClientError::Problem(problem) => BridgeReply::problem(problem),

@@ -20,7 +20,7 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
     let mut text = Bounded::new(LIMIT);
     let detail = engine.session(id).await?;
     text.push(&markdown::head(&detail));
-    // What was said before the first event is at 0.
+    // Text before the first event is at 0.
     let (mut after, mut before) = (-1, None);
     loop {
         let page = engine.messages(id, after, PAGE).await?;
@@ -37,7 +37,7 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
     Ok(text.finish())
 }
 
-/// The beginning and the end of a text that comes in pieces.
+/// The beginning and the end of a streamed text.
 struct Bounded {
     half: usize,
     head: String,

@@ -46,7 +46,7 @@ impl Told {
     }
 }
 
-/// Sends a client the progress, if it wants to know.
+/// Sends a client the progress, if it subscribed.
 pub(super) struct Progress {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
@@ -96,7 +96,7 @@ pub(super) async fn settle(
             told.tell(task.requests.iter().map(|request| request.id.to_string()));
             return Ok(BridgeReply::waited(why, &task));
         }
-        // What happened since the task was looked at comes first.
+        // Events since the last query of the task are first.
         let events = match &mut follow {
             Some(events) => events,
             None => {
@@ -137,8 +137,7 @@ pub(super) async fn settle(
     }
 }
 
-/// Reports the steps that came before the outcome and were not read yet: the task may have ended since its last turning
-/// point.
+/// Reports the steps before the outcome that were not read yet: the task may have ended since its last turning point.
 async fn report_rest(events: &mut Follow, progress: &mut Progress) {
     let rest = async {
         while let Some(Ok(event)) = events.next().await {

@@ -1,4 +1,4 @@
-//! What one peer does or leaves undone does not hold up the engine or anyone else.
+//! No behaviour of one peer blocks the engine or another peer.
 
 use talaria_core::api::ProblemCode;
 use talaria_server::client::ClientError;
@@ -63,7 +63,7 @@ async fn a_flood_of_connections_is_told_that_there_is_no_room_until_there_is() {
     for _ in 0..600 {
         flood.push(UnixStream::connect(&scene.socket).await.unwrap());
     }
-    // The lobby is full of those that say nothing; they are put out after a moment.
+    // All waiting connections are silent; they are closed after a moment.
     let told = loop {
         match client.status().await {
             Err(ClientError::Problem(problem)) => break problem,

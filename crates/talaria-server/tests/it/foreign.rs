@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 pub(crate) struct Foreign {
     pub(crate) home: TempDir,
     pub(crate) socket: PathBuf,
-    /// How often a client came.
+    /// Number of connections.
     visits: Arc<AtomicUsize>,
     _task: JoinHandle<()>,
 }
@@ -87,7 +87,7 @@ async fn tell(mut stream: UnixStream, answer: &str) {
     while !head.ends_with(b"\r\n\r\n") {
         match stream.read_u8().await {
             Ok(byte) => head.push(byte),
-            // It only looked whether an engine is there.
+            // It only probed for an engine.
             Err(_) => return,
         }
     }

@@ -14,7 +14,7 @@ fn post(path: &str, body: &str) -> Vec<u8> {
         .into_bytes()
 }
 
-/// What was not understood did nothing: what is said now is the first that Codex hears in its turn.
+/// Invalid requests had no effect: this input is the first that Codex receives.
 async fn nothing_was_said(scene: &Scene, id: &str) {
     let client = scene.client().await;
     let mut follow = client.follow(id, 0).await.unwrap();

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::foreign::Foreign;
 use crate::scene::{PATIENCE, Scene, try_open};
 
-/// What the engine that is started says about itself: `version build`, or why it breaks.
+/// Self-description of the started engine: `version build`, or its failure.
 const ROLE: &str = "role";
 
 #[tokio::test]

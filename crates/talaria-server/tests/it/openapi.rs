@@ -24,7 +24,7 @@ use talaria_server::route::{self, Route, Verb};
 mod statuses;
 mod values;
 
-/// What a route takes and returns.
+/// Request and response of a route.
 #[derive(Default)]
 struct Shape {
     query: Vec<Value>,
@@ -195,7 +195,7 @@ fn operation(route: &Route, shape: Shape) -> Value {
     operation
 }
 
-/// For each status of a refusal, what it says.
+/// The message of each refusal status.
 fn refusals(problem: &Schema) -> Value {
     let mut codes: BTreeMap<u16, BTreeSet<String>> = BTreeMap::new();
     for code in route::ALL.iter().flat_map(Route::refusals) {

@@ -8,7 +8,7 @@ use talaria_testkit::eventually;
 
 use crate::scene::{Scene, Talk, next, say, until};
 
-/// Reads the events after `from` in pieces of these lengths, each on a stream of its own, up to `end`.
+/// Reads the events after `from` in pieces of these lengths, each on its own stream, up to `end`.
 async fn read_in_pieces(client: &Client, id: &str, from: i64, end: i64, pieces: &[usize]) -> Vec<i64> {
     let mut seen = Vec::new();
     let mut last = from;
@@ -41,7 +41,7 @@ proptest! {
             let client = scene.client().await;
             let (started, begun) = scene.started(&client, "x").await;
             let id = started.id.as_str();
-            // Further input is an event of its own.
+            // Further input is a separate event.
             let (from, end) = (from.index((begun + before) as usize + 1) as i64, begun + before + 1 + during);
             let more = say("go on");
             let (one, two, said) = tokio::join!(
@@ -123,7 +123,7 @@ async fn a_wait_that_is_given_up_loses_nothing() {
             }
         }
     }
-    // Each is kept, sent to the turn and answered.
+    // Each is stored, sent to the turn and answered.
     let end = begun + 300;
     while seen.last() != Some(&end) {
         seen.push(next(&mut follow).await.0);

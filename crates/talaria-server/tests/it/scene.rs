@@ -1,4 +1,4 @@
-//! A real engine behind a real socket in a home of its own, with a scripted program in the place of Codex.
+//! A real engine with a real socket in its own home, and a scripted program instead of Codex.
 //!
 //! Whatever a scene started is gone when it is dropped: its Codex outlives the engine, and must not outlive the test.
 
@@ -38,7 +38,7 @@ pub(crate) struct Scene {
     server: JoinHandle<()>,
 }
 
-/// What the Codex of a scene does: its turns run until they are interrupted.
+/// Behaviour of a scene's Codex: its turns run until they are interrupted.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Talk {
     /// How much it reports at once when a turn begins.
@@ -68,7 +68,7 @@ impl Scene {
         Self::of(home, engine, &server)
     }
 
-    /// Puts a skill into the home directory of the user.
+    /// Creates a skill in the home directory of the user.
     pub(crate) fn add_skill(&self, name: &str) {
         let folder = self.home.path().join("user/.agents/skills").join(name);
         std::fs::create_dir_all(&folder).unwrap();
@@ -103,7 +103,7 @@ impl Scene {
         (&mut self.server).await.unwrap();
     }
 
-    /// Brings up an engine that continues where the last one stopped.
+    /// Starts an engine that continues where the last one stopped.
     pub(crate) async fn start_again(&mut self) {
         let engine = open(self.home.path()).await;
         self.server = serve(&self.socket, &engine, &self.notices);
@@ -161,7 +161,7 @@ impl Scene {
         (started, seq)
     }
 
-    /// Uses a Codex of its own for the conversations that are started from here on: one scripted Codex has one thread.
+    /// Uses a separate Codex for the conversations that are started from here on: one scripted Codex has one thread.
     pub(crate) fn another_codex(&mut self) {
         let folder = tempfile::tempdir_in(self.home.path()).unwrap().keep();
         self.codex = codex(Talk::default(), &[]).install(&folder);
@@ -173,12 +173,12 @@ impl Scene {
         self.codex = asking_codex().install(&folder);
     }
 
-    /// What Codex received by this method, in order.
+    /// Codex's received messages with this method, in order.
     pub(crate) fn received(&self, method: &str) -> Vec<Value> {
         self.codex.received().into_iter().filter(|message| message["method"] == method).collect()
     }
 
-    /// Sends bytes and nothing more, and reads everything that comes back until the server closes.
+    /// Sends bytes and nothing more, and reads the whole response until the server closes.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> String {
         let mut stream = UnixStream::connect(&self.socket).await.unwrap();
         // The server may close before it read everything.
@@ -187,7 +187,7 @@ impl Scene {
         rest(stream).await
     }
 
-    /// Sends bytes and reads everything that comes back, until the server closes because it was asked to.
+    /// Sends bytes and reads the whole response, until the server closes on request.
     pub(crate) async fn raw_to_end(&self, bytes: &[u8]) -> String {
         let mut stream = UnixStream::connect(&self.socket).await.unwrap();
         let _ = stream.write_all(bytes).await;
@@ -249,10 +249,10 @@ fn codex(talk: Talk, first: &[Value]) -> AppServer {
 /// How many turns the Codex of a scene can have.
 const TURNS: u32 = 3;
 
-/// What Codex says; the buffers of a socket are full after a few thousand of them.
+/// A message of Codex; the buffers of a socket are full after a few thousand of them.
 pub(crate) const WORDS: &str = "$n, a text of a certain length";
 
-/// Opens the engine of a home. One that was there before may take a moment to let go of it.
+/// Opens the engine of a home. A previous one may take a moment to release it.
 pub(crate) async fn open(home: &Path) -> Engine {
     let opened = async {
         loop {

@@ -1,4 +1,4 @@
-//! Commands of the person's own through the socket: what they print arrives, and whoever goes away ends them.
+//! A person's own commands through the socket: output arrives, and a disconnect ends them.
 
 use serde_json::{Value, json};
 use talaria_core::api::{Shell, ShellNews, ShellStream};

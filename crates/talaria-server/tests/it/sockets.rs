@@ -68,7 +68,7 @@ async fn what_belongs_to_somebody_else_is_refused() {
     let base = tempfile::tempdir().unwrap();
     let directory = base.path().join("run");
     fs::create_dir(&directory).unwrap();
-    // Only the administrator can give something away; everybody else has the administrator's directories.
+    // Only the administrator can change an owner; other users test with the administrator's directories.
     let (directory, owner) = match std::os::unix::fs::chown(&directory, Some(65_534), None) {
         Ok(()) => (directory, 65_534),
         Err(_) => (Path::new("/usr").to_owned(), 0),

@@ -16,7 +16,7 @@ pub enum LaunchError {
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The home cannot be written.
@@ -24,13 +24,13 @@ pub enum LaunchError {
     Home {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// It ended at once.
     #[error("the engine ended while it started ({status}){end}")]
     Ended {
-        /// How it ended.
+        /// Its exit status.
         status: ExitStatus,
         /// Where it says why.
         log: PathBuf,

@@ -1,8 +1,8 @@
-//! The log of engines that were started in the background: what they wrote to standard output and error.
+//! The log of engines started in the background: their standard output and error.
 //!
-//! Only its owner can read it. Bounded at each start: what is too long becomes `engine.log.old`, in the place of the one
-//! before. The engine masks secrets before it writes; what is quoted from here is masked again, because a program that
-//! does not come up may be another one.
+//! Only its owner can read it. Bounded at each start: a long log becomes `engine.log.old`, replacing the previous one.
+//! The engine masks secrets before it writes; quotations are masked again, because a program that fails to start may not
+//! be an engine.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -29,7 +29,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens the log of `home`, which is made if it is not there.
+    /// Opens the log of `home`, and creates it if it does not exist.
     pub(super) fn open(home: &Path) -> Result<Self, LaunchError> {
         let error = |path: &Path| {
             let path = path.to_owned();
@@ -57,7 +57,7 @@ impl Log {
         self.file.try_clone()
     }
 
-    /// The last lines that were written since the log was opened, each on a line of its own, or nothing.
+    /// The last lines written since the log was opened, each on its own line, or nothing.
     pub(super) fn end(&self) -> String {
         let read = || -> io::Result<String> {
             let mut file = File::open(&self.path)?;

@@ -1,4 +1,4 @@
-//! The process of an engine that is started in the background: a session of its own, so that closing the terminal or
+//! The process of an engine that is started in the background: in its own session, so that closing the terminal or
 //! ctrl-c does not reach it.
 
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ pub(super) struct Started {
 }
 
 impl Started {
-    /// Starts `program` for `home`, which is also its working directory: it must not hold on to the caller's.
+    /// Starts `program` for `home`, which is also its working directory: it must not keep the caller's busy.
     pub(super) fn start(program: &Path, arguments: &[OsString], home: &Path, log: &Log) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(home).env("TALARIA_HOME", home);
@@ -32,7 +32,7 @@ impl Started {
         Ok(Self { child, ended: None })
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it ended.
     pub(super) fn exit_status(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none()
             && let Ok(Some(status)) = self.child.try_wait()
@@ -54,7 +54,7 @@ pub fn is_running(pid: u32) -> bool {
     if test_kill_process(number).is_err() {
         return false;
     }
-    // The state comes after the name, which may hold anything, in parentheses.
+    // The state follows the name, which may contain anything, in parentheses.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(')').map_or("", |(_, rest)| rest.trim_start());
     !state.starts_with(['Z', 'X'])

@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 
 use crate::scene::{Scene, asked, running, until};
 
-/// What a scripted Codex does not produce, and the tests that do.
+/// Statuses that a scripted Codex does not produce, and the tests that do.
 const ELSEWHERE: [(&str, u16, &str); 7] = [
     ("shell", 200, "shell::what_a_command_prints_arrives_and_its_end_is_the_last"),
     ("diff", 200, "the engine's tasks::trees"),
@@ -125,7 +125,7 @@ impl Stage {
     }
 }
 
-/// The same message for a Codex that is not there.
+/// The same message for a missing Codex.
 fn without_codex(mut message: Value) -> Value {
     let place =
         if message.get("turn").is_some() { &mut message["turn"]["caller"] } else { &mut message["caller"] };
@@ -165,7 +165,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         }
     }
 
-    // Which one is meant.
+    // The id.
     for route in route::ALL.iter().filter(has_id) {
         let call = stage.valid(*route, "zzzz");
         stage.expect(404, call).await;
@@ -188,7 +188,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         stage.expect(status, Call { query, ..Call::of(route::MEMORY, "") }).await;
     }
 
-    // What is only read.
+    // Read-only routes.
     stage.scene.add_skill("haiku");
     stage.expect(404, Call { query: "?name=none".to_owned(), ..Call::of(route::SKILL, "") }).await;
     for route in route::ALL.iter().filter(|route| route.verb == Verb::Get && **route != route::DIFF) {
@@ -200,7 +200,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
             .await;
     }
 
-    // What does not go with the state that it is in.
+    // Requests that conflict with the current state.
     for route in [route::DIFF, route::APPLY, route::DISCARD] {
         let call = stage.valid(route, &first.id);
         stage.expect(409, call).await;
@@ -219,7 +219,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     stale["digest"] = json!("of another question");
     stage.expect(422, Call::of(route::ANSWER, ticket.as_str()).with(&stale)).await;
 
-    // What is done, and what is then over.
+    // Requests that take effect, and conflict when repeated.
     for (route, status) in [(route::SAY, 200), (route::SEND, 200), (route::INTERRUPT, 204)] {
         let call = stage.valid(route, if route == route::SEND { &first.id } else { third.id.as_str() });
         stage.expect(status, call).await;
@@ -235,7 +235,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     let mut follow = client.follow(second.session.as_str(), second.after).await.unwrap();
     until(&mut follow, |event| matches!(event, Event::Outcome(_))).await;
 
-    // A Codex that is not there, and one that is.
+    // A missing Codex, and an existing one.
     let calls = [
         (route::START_SESSION, ""),
         (route::START_TASK, ""),

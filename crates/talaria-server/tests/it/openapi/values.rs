@@ -1,4 +1,4 @@
-//! Values fit the document: what the server answers, and one sample of every event, step and question.
+//! Values match the document: the server's responses, and one sample of every event, step and question.
 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
