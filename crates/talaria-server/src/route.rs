@@ -33,7 +33,7 @@ pub enum Verb {
 pub struct Route {
     /// The name of the method, here and in the engine.
     pub name: &'static str,
-    /// Its name.
+    /// Its HTTP method.
     pub verb: Verb,
     /// The path; `{id}` is an id or the unique beginning of one.
     pub path: &'static str,
