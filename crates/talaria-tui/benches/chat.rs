@@ -1,10 +1,10 @@
-//! `cargo bench -p talaria-tui`: what a frame of the chat costs in a session of 100,000 events, against aims. Prints; fails
-//! nothing.
+//! `cargo bench -p talaria-tui`: the cost of a chat frame in a session of 100,000 events, compared with targets. Prints;
+//! fails nothing.
 //!
-//! Three passes over the same events: as they come, with a frame after each fifty; scrolling up through everything, with the
-//! pages that were let go of fetched again; and scrolling down. All of it is done a few times. Two figures are held against
-//! the aim: every frame once, as a person at this machine would have it; and the quickest of the same frame, which is what
-//! the code costs, since everything else that goes on makes a frame slower. Resident memory is read at the end.
+//! Three passes over the same events: live, with a frame after each fifty; scrolling up through everything, with dropped
+//! pages fetched again; and scrolling down. All of it is repeated a few times. Two figures are compared with the target:
+//! every frame once, as a person at this machine would see it; and the fastest of the same frame, which is the cost of the
+//! code, since other load makes a frame slower. Resident memory is read at the end.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +49,7 @@ fn main() {
         pass(&mut transcript, &events, Scroll::Up(3), "a frame, unfolded, three rows up", &mut runs);
         giant(&mut runs);
     }
-    // What is noted here is not what a chat needs.
+    // The memory of these notes is not part of a chat's.
     let grown = resident().saturating_sub(before).saturating_sub(runs.weight()) as f64 / 1e6;
     runs.tell();
     row("memory after all that, beside the events", &format!("{grown:.1} MB"), "< 40 MB");
@@ -115,7 +115,7 @@ fn follow(transcript: &mut Transcript, events: &[Numbered], runs: &mut Runs) {
     runs.add("taking fifty events", takes);
 }
 
-/// To one end of the conversation; what is missing is fetched as the chat does.
+/// Scrolls to one end of the conversation; missing pages are fetched as in the chat.
 fn pass(transcript: &mut Transcript, events: &[Numbered], step: Scroll, name: &str, runs: &mut Runs) {
     let now = Duration::from_secs(1_000_000);
     let (mut frames, mut fetches) = (Vec::new(), Vec::new());
@@ -176,7 +176,7 @@ fn frame(transcript: &mut Transcript, now: Duration) -> (Duration, View) {
     (begun.elapsed(), view)
 }
 
-/// Resident memory, where the system tells it.
+/// Resident memory, where the system reports it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096

@@ -1,7 +1,8 @@
-//! The conversation in the terminal, without I/O: inputs and news go in, rows and wishes come out.
+//! The conversation in the terminal, without I/O: inputs and news in, rows and wishes (commands for the driver)
+//! out.
 //!
-//! The driver reads keys, asks the engine and draws; it decides nothing. The parts know nothing of each other;
-//! `typing` and `hearing` bring them together, `layout` puts them on the screen.
+//! The driver reads keys, asks the engine and draws; it decides nothing. The parts are independent of each
+//! other; `typing` and `hearing` connect them, `layout` arranges them on the screen.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +71,7 @@ use talaria_render::{Highlighter, Look, Paint, StyledText};
 /// How long a remark about a key is shown above the input line, and how long a second Ctrl-C leaves.
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// The conversation on the screen. Give it inputs and news, drain its wishes after each, and draw its frames.
+/// The conversation on the screen. Feed it inputs and news, drain its wishes after each, and draw its frames.
 #[derive(Debug)]
 pub struct Chat {
     look: Look,
@@ -85,7 +86,7 @@ pub struct Chat {
     is_stop_confirmed: bool,
     /// State of the turn in the part of the past that was reported so far; it counts once the whole past has been reported.
     past: Turn,
-    /// What is to be said of the conversation once all of its past has been reported.
+    /// Notes about the conversation, shown once all of its past has been reported.
     arrival: Option<String>,
     /// The last turn that is known to have ended.
     ended: i64,
@@ -95,18 +96,18 @@ pub struct Chat {
     /// Have the events come that were there when the conversation was opened? Before, nothing is asked of the person.
     is_caught_up: bool,
     composer: Composer,
-    /// What a turn was asked for with, until Codex has begun with it.
+    /// The input of a requested turn, until Codex has begun with it.
     sent: Option<PromptDraft>,
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
-    /// Requests that gave way to the one that is shown.
+    /// Requests that the shown one replaced.
     aside: Aside,
     /// Answers to requests of other conversations that the engine has not taken yet, in words.
     given: Vec<(TicketId, String)>,
-    /// The request that had been read when the first key of what is in the input line came.
+    /// The request that had been read when the first key of the current input was pressed.
     line_about: Option<TicketId>,
-    /// A question went while a line was being typed for it: the rest of that line is dropped.
+    /// A question was closed while an answer was being typed: the rest of that line is dropped.
     is_dropping: bool,
     popup: Option<Popup>,
     shell: Option<Shell>,
@@ -209,7 +210,7 @@ impl Chat {
         !self.turn.is_idle() || self.shell.is_some() || is_waiting || is_held || self.is_moving
     }
 
-    /// How it is to be drawn.
+    /// Drawing options.
     pub fn theme(&self) -> Theme {
         self.theme
     }
@@ -279,7 +280,7 @@ impl Chat {
         }
     }
 
-    /// Shows a request; what is being typed keeps the keyboard.
+    /// Shows a request; a line being typed keeps the keyboard.
     fn show_ticket(&mut self, ticket: &TicketId) {
         let Some(request) = self.requests.find(ticket, &self.known) else { return };
         if let Some(shown) = self.panel.take() {

@@ -82,7 +82,7 @@ impl Chat {
     /// Runs a shell command of the person, one at a time.
     pub(super) fn start_shell(&mut self, now: Duration, command: String) {
         if self.shell.is_some() {
-            // What is put back is said, and this must not be.
+            // Returned input is announced, and this must not be.
             self.note(Tone::Warn, "a shell command is already running: Ctrl-C stops it, Up recalls this one");
             return;
         }
@@ -90,7 +90,7 @@ impl Chat {
         self.wishes.push(ChatEffect::Shell(command));
     }
 
-    /// Has the engine that is there said what waits, in all conversations?
+    /// Whether the current engine has reported the open requests of all conversations.
     fn knows_waiting(&self) -> bool {
         self.known.has_waiting && self.known.engine == Engine::There
     }
@@ -154,13 +154,13 @@ impl Chat {
         shown.is_some_and(|shown| ticket.is_none_or(|ticket| ticket == shown))
     }
 
-    /// Was the request that is shown not there yet, or not read, when the first key of the line came?
+    /// Whether the shown request was missing or unread when the first key of the line was pressed.
     fn is_another(&self, now: Duration) -> bool {
         let is_meant = |panel: &Panel| panel.is_seen(now) && self.line_about.as_ref() == Some(panel.ticket());
         self.panel.as_ref().is_some_and(|panel| !is_meant(panel))
     }
 
-    /// Shows a request by its name; what was not seen is not accepted.
+    /// Shows a request by its name; an unseen request is not accepted.
     fn open_by_name(&mut self, name: &str) -> bool {
         let listed = self.requests.listed();
         let Some((_, ticket)) = listed.iter().find(|(_, ticket)| ticket.as_str() == name) else {

@@ -1,16 +1,16 @@
-//! Requests that gave way to another one before they were closed. What was typed and decided for them is there again when
-//! they are shown again. Called by `Chat`.
+//! Requests that another one replaced before they were closed. Their drafts are restored when they are shown again.
+//! Called by `Chat`.
 
 use talaria_core::ids::TicketId;
 
 use super::panel::{Panel, Request};
 
-/// Those that gave way; there are never more than open requests.
+/// The replaced ones; never more than open requests.
 #[derive(Debug, Default)]
 pub(super) struct Aside(Vec<Panel>);
 
 impl Aside {
-    /// Puts one aside.
+    /// Stores a replaced request.
     pub(super) fn put(&mut self, mut panel: Panel) {
         panel.was_hidden();
         self.0.push(panel);

@@ -1,4 +1,4 @@
-//! What can be typed after a slash: one table is the source of parsing, help, completion and the plain mode.
+//! Slash commands: one table is the source of parsing, help, completion and the plain mode.
 //!
 //! A command is only parsed here; the driver carries it out. Nothing is guessed: a word that is not known is a
 //! mistake with a suggestion, never the nearest command. Called by the composer and by the plain mode.
@@ -23,7 +23,7 @@ pub use words::{first_split, split, within_word};
 pub enum SlashCommand {
     /// A new conversation.
     New,
-    /// Go on with this one; without one there is a list.
+    /// Resume this one; without one there is a list.
     Resume(Option<String>),
     /// List conversations.
     Sessions,
@@ -35,11 +35,11 @@ pub enum SlashCommand {
     Reasoning(Option<String>),
     /// Shorten the conversation.
     Compact,
-    /// What was spent.
+    /// Token usage.
     Usage,
     /// What every part of the prompt costs.
     Context,
-    /// Something about the memory, in the words of `talaria memory`, as they were typed; the list if there are none.
+    /// A memory command with the arguments of `talaria memory`, as typed; the list if there are none.
     Memory(String),
     /// What runs and what waits.
     Status,
@@ -69,7 +69,7 @@ pub enum SlashCommand {
     },
     /// Stop the running turn.
     Stop,
-    /// Give this to the running turn.
+    /// Send this to the running turn.
     Steer(String),
     /// Keep this for the next turn.
     Queue(String),
@@ -79,13 +79,13 @@ pub enum SlashCommand {
     Export(Option<String>),
     /// Choose the looks.
     Theme(Option<String>),
-    /// What can be typed.
+    /// The commands.
     Help(Option<String>),
     /// Leave.
     Quit,
 }
 
-/// What a person typed, once it is sent.
+/// Input of a person, parsed when it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// Words for the model.
@@ -105,7 +105,7 @@ pub struct Definition {
     pub aliases: &'static [&'static str],
     /// Its arguments, as they are shown.
     pub usage: &'static str,
-    /// What it does, in one line.
+    /// Description, in one line.
     pub help: &'static str,
     /// One use of it.
     pub example: &'static str,
@@ -117,7 +117,7 @@ pub struct Definition {
     shape: Shape,
 }
 
-/// What must be there for a command to make sense.
+/// Precondition of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing.
@@ -175,7 +175,7 @@ enum Shape {
 /// Why something typed is no command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandMistake {
-    /// What is wrong.
+    /// The error.
     pub what: String,
     /// What to do about it.
     pub hint: String,
@@ -207,7 +207,7 @@ pub fn read(text: &str) -> Result<Entry, CommandMistake> {
     match text.strip_prefix('/') {
         Some(rest) if rest.starts_with('/') => Ok(Entry::Say(rest.to_owned())),
         Some(rest) if !first_word(rest).0.contains('/') => parse(text).map(Entry::Command),
-        // Two commands that ran together are no path, and nothing to tell a model.
+        // Two joined commands are neither a path nor input for a model.
         Some(rest) if rest.split('/').next().and_then(find).is_some() && !rest.contains("//") => {
             Err(mistake("two commands are on one line", "Ctrl-U clears it; a leading space sends it as text"))
         }
@@ -260,7 +260,7 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
     })
 }
 
-/// Finds a command by name, or says which was probably meant.
+/// Finds a command by name, or suggests the most similar one.
 fn named(name: &str) -> Result<&'static Definition, CommandMistake> {
     let name = name.strip_prefix('/').unwrap_or(name);
     if let Some(definition) = find(name) {
@@ -286,7 +286,7 @@ fn mistake(what: impl Into<String>, hint: impl Into<String>) -> CommandMistake {
     CommandMistake { what: what.into(), hint: hint.into() }
 }
 
-/// What a person typed, fit for a message of ours.
+/// Input of a person, made safe for a message.
 fn shortened(word: &str) -> String {
     let shown: String = word.chars().take(40).collect();
     let dots = if shown.len() < word.len() { "…" } else { "" };

@@ -1,6 +1,6 @@
-//! The list of what could be meant, while it is typed: commands, their arguments, files.
+//! The completion list: commands, their arguments, files.
 //!
-//! Nothing is put in by itself. Enter is for sending, unless one of the list was chosen with an arrow or Tab.
+//! Nothing is inserted automatically. Enter sends, unless an entry was selected with an arrow or Tab.
 
 mod context;
 mod fuzzy;
@@ -12,10 +12,10 @@ pub(crate) use popup::Popup;
 
 use crate::chat::commands::{CompletionSource, Definition, TABLE};
 
-/// Something that could be meant.
+/// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletionChoice {
-    /// What is put in.
+    /// The inserted text.
     pub value: String,
     /// A line about it.
     pub about: String,
@@ -28,7 +28,7 @@ impl CompletionChoice {
     }
 }
 
-/// What is known beyond the commands: ids, models, efforts, files.
+/// Candidates beyond the commands: ids, models, efforts, files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
     lists: Vec<(CompletionSource, Vec<CompletionChoice>)>,
@@ -54,7 +54,7 @@ impl Known {
         let fits =
             |one: CompletionChoice| Some((rank(&context.letters, &one.value).or_else(|| about(&one))?, one));
         let mut ranked: Vec<_> = all.into_iter().filter_map(fits).collect();
-        // Commands, ids and models come in an order that means something; it stays where the letters do not decide.
+        // Commands, ids and models have a meaningful order; it is kept between equal matches.
         match context.what {
             What::File => ranked.sort_by_key(|(rank, _)| *rank),
             _ if context.letters.is_empty() => {}

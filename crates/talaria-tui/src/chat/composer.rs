@@ -1,7 +1,7 @@
 //! Where a person writes: keys and pastes in, rows and reactions out.
 //!
-//! Enter sends, unless one of a list was chosen; only bracketed paste is a paste, and an end of line in a paste never
-//! sends. What was typed and pasted is what is sent; only on the screen it is made harmless. Called by `Chat`.
+//! Enter sends, unless a list entry was selected; only bracketed paste is a paste, and a line end in a paste never
+//! sends. Input is sent unchanged; only on the screen it is made harmless. Called by `Chat`.
 
 mod buffer;
 mod edit;
@@ -30,20 +30,20 @@ use super::contract::{Code, KeyPress, PromptDraft};
 use super::history::PromptHistory;
 use talaria_render::Look;
 
-/// What a key led to.
+/// Effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// Nothing.
     Nothing,
     /// Something on the screen.
     Changed,
-    /// This is to be said to the model.
+    /// Input for the model.
     Submit(PromptDraft),
-    /// This is to be carried out.
+    /// A command to carry out.
     Command(SlashCommand),
-    /// What was typed could not be sent, and why; it stays where it is.
+    /// The input could not be sent, and why; it stays in the input line.
     Mistake(String),
-    /// This is to be run by a shell.
+    /// A shell command to run.
     Shell(String),
     /// Something on the screen; and files with these letters are wanted, by `offer`.
     WantFiles(String),
@@ -60,18 +60,18 @@ pub enum Reaction {
 pub struct Composer {
     look: Look,
     buffer: Buffer,
-    /// What was cut last, and whether the next cut adds to it.
+    /// The kill buffer, and whether the next cut appends to it.
     killed: Fragment,
     kills: bool,
     history: PromptHistory,
     walk: Option<Walk>,
-    /// What was being written when a line was brought back that was changed or sent since, the newest last. It comes back
-    /// when that was sent. A person makes each of them by hand, so that there are few.
+    /// Drafts that were replaced by a recalled line, newest last. A draft returns when that line was sent. A person
+    /// creates each of them by hand, so there are few.
     drafts: Vec<Fragment>,
     search: Option<Search>,
     known: Known,
     popup: Option<Popup>,
-    /// The list that was closed by hand; it stays closed as long as the same word is typed.
+    /// The list that the person closed; it stays closed while the same word is typed.
     dismissed: Option<Context>,
     /// The names for the argument that is being typed were asked for.
     has_asked_names: bool,
@@ -171,7 +171,7 @@ impl Composer {
         self.search = None;
     }
 
-    /// What was sent before.
+    /// The input history.
     pub fn history(&self) -> &PromptHistory {
         &self.history
     }
@@ -201,7 +201,7 @@ impl Composer {
         self.buffer.content().sent()
     }
 
-    /// Throws away what is written; undoing brings it back.
+    /// Clears the input; undo restores it.
     pub fn clear(&mut self) {
         self.settle();
         self.search = None;

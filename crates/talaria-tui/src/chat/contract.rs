@@ -1,4 +1,4 @@
-//! What goes into the chat and what comes out of it: inputs and news, wishes.
+//! Interface of the chat: inputs and news in, wishes (commands for the driver) out.
 //!
 //! The driver sends one `News` for every `ChatEffect` that promises one, also when the engine refused. Nothing here is an
 //! effect: a wish is only a word until the driver has carried it out, and the chat shows it as such.
@@ -11,7 +11,7 @@ use talaria_render::StyledText;
 
 use super::commands::SlashCommand;
 
-/// What a person does.
+/// Input of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChatInput {
     /// A key.
@@ -20,16 +20,16 @@ pub enum ChatInput {
     Paste(String),
 }
 
-/// A key with what was held down.
+/// A key with modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyPress {
     /// Which.
     pub code: Code,
-    /// Was Ctrl held?
+    /// Whether Ctrl was held.
     pub ctrl: bool,
-    /// Was Alt held?
+    /// Whether Alt was held.
     pub alt: bool,
-    /// Was Shift held? Of a character it is part of the character already.
+    /// Whether Shift was held. A character includes it already.
     pub shift: bool,
 }
 
@@ -70,7 +70,7 @@ pub enum Code {
     F(u8),
 }
 
-/// What a person says: text with images.
+/// Input for the model: text with images.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptDraft {
     /// The text, whole, pastes included, with a marker where each image is.
@@ -79,14 +79,14 @@ pub struct PromptDraft {
     pub images: Vec<String>,
 }
 
-/// What the chat wants of its driver.
+/// A command of the chat for its driver.
 #[derive(Debug)]
 pub enum ChatEffect {
     /// A turn: the first one of a new conversation if there is none. Answered by `News::Started` or `News::Refused`.
     Send(PromptDraft),
     /// Further input for the running turn, or for the one after it. Refusals come as `News::Refused`.
     Say(PromptDraft, When),
-    /// The running turn is to stop.
+    /// Stop the running turn.
     Interrupt,
     /// An answer to a request. Answered by `News::Answered` or `News::Refused`.
     Answer {
@@ -99,7 +99,7 @@ pub enum ChatEffect {
     },
     /// Events before this number, newest page first. Answered by `News::Older`.
     Older {
-        /// The oldest that is there.
+        /// The oldest loaded event.
         before: i64,
     },
     /// Files whose path has these letters. Answered by `News::Files`.
@@ -110,11 +110,11 @@ pub enum ChatEffect {
     Image(String),
     /// A shell command of the person. Answered by `News::ShellOutput` and `News::ShellEnded`.
     Shell(String),
-    /// The shell command is to stop.
+    /// Stop the shell command.
     StopShell,
     /// A slash command that needs the engine. Answered by `News::Reply`, `News::Pick`, `News::Opened`, …
     Run(SlashCommand),
-    /// A line was said; it is to be offered again in later conversations.
+    /// A line was sent; add it to the history.
     Remember(String),
     /// The person leaves. Nothing stops.
     Leave,
@@ -140,9 +140,9 @@ pub enum News {
     Older {
         /// Of which conversation.
         session: SessionId,
-        /// What was asked for: those before this number.
+        /// The requested range: events before this number.
         before: i64,
-        /// The oldest first, and empty when there are none; nothing at all if they could not be fetched.
+        /// Oldest first, and empty if there are none; `None` if they could not be fetched.
         events: Option<Vec<Numbered>>,
     },
     /// The conversation can no longer be followed, in words: it is not known here whether its turn runs.
@@ -166,7 +166,7 @@ pub enum News {
     Ended(TaskLine),
     /// Files for the letters that were asked for.
     Files {
-        /// What was asked for.
+        /// The request.
         letters: String,
         /// The best first.
         paths: Vec<String>,
@@ -180,12 +180,12 @@ pub enum News {
     },
     /// Whether pasted text is the path of an image file.
     Image {
-        /// What was pasted.
+        /// The pasted text.
         pasted: String,
         /// The file, absolute, if it is one.
         path: Option<String>,
     },
-    /// What a slash command has to say.
+    /// Output of a slash command.
     Reply(StyledText),
     /// The engine has taken the answer to this request.
     Answered {
@@ -196,7 +196,7 @@ pub enum News {
     Refused {
         /// What, in words.
         what: String,
-        /// Input that was not taken and goes back to the input line.
+        /// Input that was refused and returns to the input line.
         prompt: Option<PromptDraft>,
         /// The request whose answer was not taken.
         ticket: Option<TicketId>,
@@ -209,19 +209,19 @@ pub enum News {
         exit: Option<i32>,
         /// How long it ran, in milliseconds; `None` if it did not run.
         took_ms: Option<u64>,
-        /// What a person should know besides.
+        /// Note for the user.
         note: Option<String>,
     },
-    /// What a conversation here would start with, and what can be chosen.
+    /// Settings of a new conversation here, and the choices.
     Offers(Box<Offers>),
     /// No turn can run here until the person has done something about it: no Codex, no login.
     Missing {
-        /// What is missing.
+        /// The missing parts.
         what: String,
         /// What to do.
         remedy: String,
     },
-    /// What the person chose for the turns to come; what is in force is reported by an event.
+    /// The person's choice for later turns; an event reports the settings in force.
     Chosen {
         /// The model, if one was chosen.
         model: Option<String>,
@@ -232,7 +232,7 @@ pub enum News {
     Theme(Theme),
     /// A list to choose from; the choice is run as a command.
     Pick {
-        /// What is chosen.
+        /// The choice.
         title: String,
         /// The rows, each with the command that it represents.
         rows: Vec<(String, SlashCommand)>,

@@ -6,7 +6,7 @@ use talaria_core::config::Theme;
 use super::frame::ChatFrame;
 use super::theme;
 
-/// Draws a frame over whatever was in the buffer. What does not fit is left out.
+/// Draws a frame over the buffer. Rows that do not fit are left out.
 pub fn draw(frame: &ChatFrame, theme: Theme, buffer: &mut Buffer) {
     buffer.reset();
     let area = buffer.area;

@@ -1,13 +1,13 @@
 //! One picture of the screen: rows of text and where the cursor is. No colour is decided here.
 //!
-//! Whatever the parts give, a frame has exactly the rows of the window, and none is wider than it.
+//! A frame always has exactly the rows of the window, and none is wider than it.
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use talaria_render::{StyledLine, StyledSpan};
 
-/// What the screen shows at a moment. Two that are equal look the same, so that nothing needs to be drawn.
+/// Content of the screen. Equal frames look the same, so that nothing needs to be drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChatFrame {
     /// The rows, from top to bottom.

@@ -62,7 +62,7 @@ impl Chat {
             News::Stopped => {
                 self.known.engine = Engine::Stopped;
                 let is_open = self.lose_turn();
-                // No one knows of any: those of turns that went down with it are closed.
+                // None are known: those of turns that ended with it are closed.
                 self.known.tasks = TaskCounts::default();
                 self.known.background = 0;
                 self.requests.waiting(Vec::new());
@@ -128,7 +128,7 @@ impl Chat {
         self.show_request();
     }
 
-    /// Is a line being typed, wherever it goes?
+    /// Whether a line is being typed, for the panel or the input line.
     fn is_typing(&self) -> bool {
         self.composer.is_busy() || self.is_dropping || self.panel.as_ref().is_some_and(Panel::is_entering)
     }
@@ -163,7 +163,7 @@ impl Chat {
         is_open && !matches!(numbered.event, Event::Outcome(_))
     }
 
-    /// A turn that was not wanted any more before it began is stopped now; what was to follow it is not sent.
+    /// A turn that was cancelled before it began is stopped now; its queued input is not sent.
     fn stop_if_unwanted(&mut self, before: Turn) {
         if before.is_unwanted() && self.turn.is_running() {
             self.wishes.push(ChatEffect::Interrupt);
@@ -185,7 +185,7 @@ impl Chat {
             self.known.settle_asked(&numbered.event);
             self.known.has_worked(&numbered.event);
         }
-        // What is reported of the past, or of an older turn, says nothing about what was asked for and said here since.
+        // Events of the past, or of an older turn, do not concern newer input.
         let is_news = self.is_caught_up && !self.turn.is_after(numbered);
         let mut back = Vec::new();
         if is_news {
@@ -235,15 +235,16 @@ impl Chat {
         }
     }
 
-    /// Returns prompts to the input line, in this order. The last one is put back first: each goes before what is there.
+    /// Returns prompts to the input line, in this order. The last one is returned first: each is inserted before the
+    /// current text.
     fn put_back(&mut self, prompts: Vec<PromptDraft>) {
         for prompt in prompts.into_iter().rev() {
             self.composer.put_back(prompt);
         }
     }
 
-    /// A turn that ended before Codex had begun it has done nothing with what was said: it goes back to the input line.
-    /// If it is not known whether it was begun, it is not repeated: it could run twice.
+    /// A turn that ended before Codex had begun it did not use its input, which returns to the input line. If it is
+    /// unknown whether it began, the input is not returned: it could run twice.
     fn take_back_unsent(&mut self, event: &Event) {
         match event {
             Event::TurnStarted { .. } => self.sent = None,
@@ -258,7 +259,7 @@ impl Chat {
         }
     }
 
-    /// What can be completed where a conversation or a task is named.
+    /// Completions of conversation and task ids.
     fn know_names(&mut self, sessions: &[SessionInfo], tasks: &[TaskLine]) {
         let session = |info: &SessionInfo| {
             let name = info.task.as_deref().unwrap_or(info.id.as_str());
@@ -271,7 +272,7 @@ impl Chat {
         self.composer.know(CompletionSource::Tasks, tasks.iter().map(task).collect());
     }
 
-    /// What can be completed after `/model` and `/reasoning`.
+    /// Completions after `/model` and `/reasoning`.
     fn know_models(&mut self) {
         let Some(offers) = &self.known.offers else { return };
         let model = |offer: &ModelOffer| CompletionChoice::new(offer.id.as_str(), offer.description.as_str());
@@ -292,19 +293,19 @@ impl Chat {
         self.note(if is_well { Tone::Info } else { Tone::Warn }, task_end_text(task));
     }
 
-    /// A request from another conversation has no events here: what is no longer listed is over.
+    /// A request from another conversation has no events here: one that is no longer listed is closed.
     fn close_if_gone(&mut self) {
         let shown = self.panel.as_ref().map(|panel| panel.ticket().clone());
         let is_gone = shown.is_some_and(|ticket| !self.requests.is_open(&ticket));
-        // Whether an answer from here counted is reported by what came of it.
+        // The resulting event reports whether an answer from here won.
         let gone = self.lose_panel(|panel| is_gone && panel.is_from_elsewhere() && !panel.is_sent());
         if gone.is_some() {
             self.note(Tone::Info, "the request was answered elsewhere, or is no longer open");
         }
     }
 
-    /// A question went, and not because the person put it away. What is being typed for it must not go elsewhere: not into
-    /// the input line, and not to the next question.
+    /// A question was closed, not by the person. Its draft must not go elsewhere: neither into the input line, nor to the
+    /// next question.
     pub(super) fn lose_panel(&mut self, is_gone: impl FnOnce(&Panel) -> bool) -> Option<Panel> {
         let panel = self.panel.take_if(|panel| is_gone(panel))?;
         if panel.is_entering() {
@@ -336,7 +337,7 @@ impl Chat {
             self.has_talk = self.transcript.newest_seq().is_some();
             let held = if has_no_turn && matches!(self.turn, Turn::Asked { .. }) {
                 self.turn = Turn::Idle;
-                // No turn brings what was chosen.
+                // No turn applies the choice.
                 self.known.is_brought = false;
                 self.pending.withdraw()
             } else {

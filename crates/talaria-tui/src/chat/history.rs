@@ -1,5 +1,5 @@
-//! What was sent before: walking through it, and searching in it. Passed in and returned as data; the driver of the chat
-//! keeps it in a file. What leaves for that file has no secrets in it.
+//! The input history: walking and searching. Passed in and returned as data; the driver of the chat stores it in a file.
+//! Lines for that file are redacted.
 
 use std::collections::VecDeque;
 
@@ -11,10 +11,10 @@ use super::images::without_images;
 pub const MOST: usize = 1_000;
 /// The most bytes of all of them; the newest is always remembered.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
-/// What is longer is remembered until the end, but not kept.
+/// A longer line is remembered in this process, but not stored.
 const LONGEST_KEPT: usize = 16 * 1024;
 
-/// What was sent before, the newest last.
+/// Sent lines, newest last.
 #[derive(Clone, Debug, Default)]
 pub struct PromptHistory {
     lines: VecDeque<Line>,
@@ -25,12 +25,12 @@ pub struct PromptHistory {
 struct Line {
     typed: String,
     images: Vec<String>,
-    /// As it may be written down: images are not kept, and it says so.
+    /// The stored form: images are not kept, and a note says so.
     kept: Option<String>,
 }
 
 impl PromptHistory {
-    /// Takes what was kept, the newest last.
+    /// Loads stored lines, newest last.
     pub fn new(kept: Vec<String>) -> Self {
         let mut history = Self::default();
         for line in kept {
@@ -84,7 +84,7 @@ impl PromptHistory {
         self.lines.len()
     }
 
-    /// Is there none?
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -105,7 +105,7 @@ impl PromptHistory {
         (0..before.min(self.len())).rev().find(|&at| self.has(at, &letters))
     }
 
-    /// Finds the oldest line newer than `behind` that has these letters in it, whatever their case.
+    /// Finds the oldest line newer than `behind` that contains these letters, ignoring case.
     pub fn find_newer(&self, letters: &str, behind: usize) -> Option<usize> {
         let letters = letters.to_lowercase();
         (behind + 1..self.len()).find(|&at| self.has(at, &letters))

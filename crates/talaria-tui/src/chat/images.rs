@@ -1,7 +1,7 @@
 //! Images in what a person says: each has a marker in the text, where it is.
 //!
 //! The marker is what the input line shows and what the model reads, so that "compare this with that" keeps its sense.
-//! It must not stay in a text whose image is gone. Used by the input line, what was sent before, and the transcript.
+//! It must not stay in a text whose image was removed. Used by the input line, the history, and the transcript.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -42,8 +42,8 @@ pub(super) fn places<S: AsRef<str>>(text: &str, paths: &[S]) -> Vec<Option<Range
     markers(paths).into_iter().map(place).collect()
 }
 
-/// The text as it is true without the images: sent again, it must not tell the model of an image that is not there.
-/// What was typed and looks like a marker is not distinguished from one.
+/// The text without the markers of images: sent again, it must not refer to a missing image. Typed text that looks
+/// like a marker is not distinguished from one.
 pub(super) fn without_images(text: &str, paths: &[String]) -> String {
     let detach = |text: String, marker: String| {
         let gone = format!("{}, not attached]", marker.trim_end_matches(']'));

@@ -1,4 +1,4 @@
-//! The keys, for people: the one table that F1 and `/help` show. What they do is `typing` and `composer`.
+//! The keys, for people: the one table that F1 and `/help` show. `typing` and `composer` implement them.
 
 use super::contract::Code;
 use super::line::fitting;

@@ -1,14 +1,15 @@
-//! What is known about the conversation and its surroundings, and from whom: the status line, the first screen and the
-//! approval panel show it.
+//! Known facts about the conversation and its environment, with their source: the status line, the first screen and
+//! the approval panel show them.
 //!
-//! Nothing is guessed. What Codex reported wins over what was asked for, and that over what its configuration names.
+//! Nothing is guessed. Values reported by Codex take precedence over requested ones, and those over the
+//! configuration.
 
 use talaria_core::api::{Offers, SessionInfo, TaskCounts};
 use talaria_core::event::{Event, RateLimits, Stage, Started, Usage};
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
 
-/// What the person asked for with flags.
+/// Values requested with flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestedSettings {
     /// The model.
@@ -28,12 +29,12 @@ pub(super) struct Missing {
     pub(super) remedy: String,
 }
 
-/// A setting, and where it comes from.
+/// A setting, and its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Setting<'a> {
     /// Codex reported it for this conversation.
     InForce(&'a str),
-    /// It was asked for; the next turn brings it.
+    /// Requested; the next turn applies it.
     Asked(&'a str),
     /// The configuration that Codex reads names it.
     Configured(&'a str),
@@ -76,7 +77,7 @@ pub(super) struct Known {
     pub(super) flags: RequestedSettings,
     /// What this one was asked for: flags, and what was chosen since.
     pub(super) asked: RequestedSettings,
-    /// Was a turn asked for with it that has not ended? Only such a turn brings it.
+    /// Whether a turn was requested with it that has not ended. Only such a turn applies it.
     pub(super) is_brought: bool,
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
@@ -95,13 +96,13 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Another conversation: what was known of the last one does not hold for it.
+    /// Another conversation: facts of the previous one do not apply.
     pub(super) fn open(&mut self, session: Option<Box<SessionInfo>>) {
         // One that was there before has its own settings.
         if session.is_some() {
             self.asked = RequestedSettings::default();
         } else {
-            // What a new one would begin with is asked for anew.
+            // The settings of a new one are requested again.
             self.missing.clear();
             let RequestedSettings { sandbox, approval, .. } = self.flags.clone();
             self.asked = RequestedSettings { sandbox, approval, ..std::mem::take(&mut self.asked) };
@@ -136,7 +137,7 @@ impl Known {
         }
     }
 
-    /// Learns from an event of now: limits that were reported in the past hold no more.
+    /// Learns from an event of now: limits that were reported in the past are stale.
     pub(super) fn event_of_now(&mut self, event: &Event) {
         if let Event::RateLimits(limits) = event {
             self.limits = Some((**limits).clone());
@@ -154,8 +155,8 @@ impl Known {
         self.is_brought = true;
     }
 
-    /// Codex may have said what is in force for the turn that was asked for here: then what was chosen is done, or was
-    /// refused with a warning of its own. Other turns, those that shorten the conversation among them, do not bring it.
+    /// Codex may have reported the settings in force for the turn requested here: then the choice is applied, or was
+    /// refused with a separate warning. Other turns, such as compactions, do not apply it.
     pub(super) fn settle_asked(&mut self, event: &Event) {
         match event {
             Event::SessionStarted(_) | Event::SettingsConfirmed { .. } if self.is_brought => {
@@ -167,7 +168,7 @@ impl Known {
         }
     }
 
-    /// The model has answered: what was missing for that is there.
+    /// The model has answered: nothing is missing any more.
     pub(super) fn has_worked(&mut self, event: &Event) {
         let is_work = match event {
             Event::ItemStarted { item } => !matches!(item.body, ItemBody::UserMessage { .. }),
@@ -198,7 +199,7 @@ impl Known {
         }
     }
 
-    /// What a new conversation would begin with; one that was there before has its own settings.
+    /// Settings of a new conversation; an existing one has its own.
     fn new_session_offers(&self) -> Option<&Offers> {
         self.offers.as_deref().filter(|_| self.session.is_none())
     }

@@ -1,7 +1,7 @@
 //! The parts on the screen, from top to bottom: the conversation, with what is open over its lower rows; the request;
 //! the shell command; input that waits; what Enter does; the input line; the status line.
 //!
-//! What a person types and decides about goes before what there is to read: in a small window the conversation gives way.
+//! Input and decisions take precedence over reading: in a small window the conversation shrinks.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use talaria_render::{Style, StyledLine, cut};
 
 /// In a smaller window nothing can be shown that would make sense.
 const SMALLEST: (u16, u16) = (20, 5);
-/// What is said in such a window.
+/// Text in such a window.
 const TOO_SMALL: &[&str] = &["the window is too small", "too small", "small"];
 /// The input line grows to this many rows.
 const COMPOSER: u16 = 8;
@@ -53,7 +53,7 @@ impl Chat {
         let mut popup = self.popup_rows(width, rest);
         let mut panel = panel_rows(self, width, rest, popup.len());
         let area = rest.saturating_sub(panel.lines.len());
-        // What is chosen is among the rows that there is room for.
+        // The selection is among the visible rows.
         if popup.len() > area {
             popup = self.popup_rows(width, area);
         }
@@ -83,14 +83,14 @@ impl Chat {
         ChatFrame::fitted(lines, cursor, columns, rows)
     }
 
-    /// The frame that was made last is on the terminal: what it showed of a request counts as seen from now on.
+    /// The last frame is on the terminal: the rows of a request in it count as seen from now on.
     pub fn drawn(&mut self, now: Duration) {
         if let Some(panel) = &mut self.panel {
             panel.was_drawn(now);
         }
     }
 
-    /// What was said; and above it the first screen, as long as there is room and nothing was said to the model.
+    /// The transcript; above it the first screen, as long as there is room and nothing was sent to the model.
     fn conversation(&mut self, columns: u16, area: usize, now: Duration) -> Vec<StyledLine> {
         self.transcript.hear(self.is_heard());
         let view = self.transcript.view(columns, u16::try_from(area).unwrap_or(u16::MAX), now);
@@ -208,7 +208,7 @@ impl Chat {
     }
 }
 
-/// The request, unless a list replaces it. Some of the conversation stays where there is room.
+/// The request, unless a list replaces it. Some of the conversation stays visible if there is room.
 fn panel_rows(chat: &mut Chat, width: usize, rest: usize, popup: usize) -> super::panel::Rows {
     let paint = chat.paint();
     if matches!(chat.popup, Some(Popup::List(_) | Popup::Keys(_))) {

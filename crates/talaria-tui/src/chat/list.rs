@@ -1,6 +1,6 @@
 //! A list to choose from: type to filter, arrows to move, Enter to choose, Esc to leave.
 //!
-//! The caller decides what a choice means. The rows may hold words of others: they are made harmless.
+//! The caller handles a choice. The rows may contain foreign text: it is made harmless.
 
 use talaria_guard::plain::one_line;
 
@@ -22,10 +22,10 @@ pub(super) struct List<T> {
     at: usize,
 }
 
-/// What came of a key.
+/// Effect of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Picked<T> {
-    /// The list stays.
+    /// The list stays open.
     Nothing,
     /// This was chosen.
     Chosen(T),
@@ -118,7 +118,7 @@ impl<T: Clone> List<T> {
         lines
     }
 
-    /// The rows that hold every word of the filter, each with its place among all.
+    /// The rows that contain every word of the filter, each with its index.
     fn passing(&self) -> impl Iterator<Item = (usize, &(String, T))> {
         let words: Vec<String> = self.filter.split_whitespace().map(str::to_lowercase).collect();
         self.rows.iter().enumerate().filter(move |(_, (text, _))| {

@@ -1,4 +1,4 @@
-//! What a person can do next, as the chat says it: with slash commands where it has one, else as it is typed in a shell.
+//! Advice to the user in the chat: as slash commands where there is one, else as shell commands.
 
 use talaria_core::next_step::NextStep;
 

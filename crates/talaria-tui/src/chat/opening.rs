@@ -1,4 +1,4 @@
-//! Another conversation on the screen, or none: what is forgotten with the last one, and what a person should know of it.
+//! Switching the conversation on the screen: state that is dropped with the previous one, and notes for the user.
 
 use talaria_core::api::SessionInfo;
 use talaria_core::ids::SessionId;
@@ -11,7 +11,7 @@ use super::turn::{Sight, Turn};
 use super::{Chat, folder};
 
 impl Chat {
-    /// Another conversation. What was held for the last one goes back to the input line.
+    /// Another conversation. Input held for the previous one returns to the input line.
     pub(super) fn opened(&mut self, session: Option<Box<SessionInfo>>) {
         let left =
             self.session.take().filter(|left| session.as_ref().is_none_or(|opened| opened.id != *left));
@@ -45,7 +45,7 @@ impl Chat {
         }
     }
 
-    /// What a person should know of a conversation that is opened: that it works elsewhere, that it is a task.
+    /// Notes for the user about an opened conversation: that it works elsewhere, that it is a task.
     fn arrival_words(&self, session: &SessionInfo, left: Option<&SessionId>) -> Option<String> {
         let mut words = Vec::new();
         if let Some(task) = &session.task {

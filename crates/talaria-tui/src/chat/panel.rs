@@ -1,7 +1,8 @@
 //! The approval panel: a request that waits for the person, shown whole, with one key for each choice.
 //!
-//! The answer carries the digest of the request that is shown. Nothing is accepted that was not on the screen to its
-//! end, and no key that was meant for the input line answers (`grip`, `hold`). How lines become an answer is `dialog`.
+//! The answer carries the digest of the request that is shown. A request must have been on the screen completely
+//! before it can be accepted, and no key meant for the input line answers (`grip`, `hold`). `dialog` turns lines into
+//! an answer.
 
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(super) struct Request {
     pub(super) scene: Scene,
 }
 
-/// What is known about where it would happen.
+/// Known place of the operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Scene {
     /// Another conversation, if it is not this one, in words.
@@ -76,10 +77,10 @@ pub(super) struct Panel {
     problem: Option<String>,
 }
 
-/// Said to a yes that came too early.
+/// Message about a yes that was too early.
 const UNREAD: &str = "read it all first";
 
-/// What came of a key.
+/// Effect of a key.
 #[derive(Debug)]
 pub(super) enum Felt {
     /// Nothing that concerns others.
@@ -131,14 +132,14 @@ impl Panel {
         self.stage == Stage::Sent
     }
 
-    /// More is known about where it would happen; it is to be read again.
+    /// The place of the operation changed; the request must be read again.
     pub(super) fn renew(&mut self, scene: Scene) {
         if scene != self.scene {
             (self.scene, self.body, self.page) = (scene, None, Page::default());
         }
     }
 
-    /// What was laid out last is on the screen now.
+    /// The last layout is on the screen now.
     pub(super) fn was_drawn(&mut self, now: Duration) {
         if self.page.was_drawn() {
             self.shown_at.get_or_insert(now);
@@ -148,13 +149,13 @@ impl Panel {
         }
     }
 
-    /// It is not on the screen any more: a key that comes now is not for it.
+    /// It is no longer on the screen: a key pressed now is not for it.
     pub(super) fn was_hidden(&mut self) {
         self.shown_at = None;
         self.page.was_hidden();
     }
 
-    /// Where a key goes now.
+    /// Target of a key now.
     pub(super) fn route(&self, now: Duration) -> Route {
         self.grip.route(self.shown_at, now)
     }
@@ -180,7 +181,7 @@ impl Panel {
         self.grip != Grip::Line
     }
 
-    /// The person wants to answer.
+    /// The person starts to answer.
     pub(super) fn take_keyboard(&mut self) {
         self.grip = Grip::Taken;
     }
@@ -196,7 +197,7 @@ impl Panel {
         self.shown_at = None;
     }
 
-    /// The answer was not taken, or that is not known, as `why` says; the person may give another.
+    /// The answer was refused, or its fate is unknown, for the reason `why`; the person may answer again.
     pub(super) fn refused(&mut self, why: &str) {
         self.stage = Stage::Asking;
         self.problem = Some(talaria_guard::plain::one_line(why).into_owned());

@@ -1,7 +1,7 @@
-//! Input for a running turn that Codex has not shown as taken. It is on the screen until then, and never lost: what is
-//! refused or taken back goes to the input line.
+//! Input for a running turn that Codex has not confirmed. It is on the screen until then, and never lost: refused or
+//! returned input goes to the input line.
 //!
-//! Events tell texts with their secrets masked, so that they are compared in that form.
+//! Events contain texts with masked secrets, so texts are compared in that form.
 
 use talaria_core::api::When;
 use talaria_core::event::Event;
@@ -59,8 +59,8 @@ impl Label {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     waiting: Vec<Waiting>,
-    /// Taken back. What was handed to Codex and what was queued come back one after the other; the end of the turn, which
-    /// follows, returns them in the order in which they were typed.
+    /// Returned. Input passed to Codex and queued input are returned separately; the following end of the turn returns
+    /// them in typed order.
     returned: Vec<Waiting>,
     /// Texts that the engine hands to Codex and that Codex has not confirmed, the oldest first. They may be another
     /// client's, and the turn may show one before Codex confirms it.
@@ -80,7 +80,7 @@ impl Pending {
         self.add(prompt, when, Stage::Held);
     }
 
-    /// There is a turn now: returns the input held for it.
+    /// A turn began: returns the input held for it.
     pub(super) fn release(&mut self) -> Vec<(PromptDraft, When)> {
         let held = self.waiting.iter_mut().filter(|waiting| waiting.stage == Stage::Held);
         held.map(|waiting| {
@@ -90,7 +90,7 @@ impl Pending {
         .collect()
     }
 
-    /// There will be no turn: returns the input held for it.
+    /// No turn will begin: returns the input held for it.
     pub(super) fn withdraw(&mut self) -> Vec<PromptDraft> {
         let (held, rest) =
             std::mem::take(&mut self.waiting).into_iter().partition(|w| w.stage == Stage::Held);
@@ -139,7 +139,7 @@ impl Pending {
                 let returned: Vec<Waiting> = returned.collect();
                 self.returned.extend(returned);
             }
-            // What was not taken by then is an event of the next turn, or comes back with a refusal.
+            // Input not confirmed by then is an event of the next turn, or is returned with a refusal.
             Event::Outcome(_) => {
                 self.unconfirmed.clear();
                 self.waiting.retain(|waiting| matches!(waiting.stage, Stage::Held | Stage::Queued));

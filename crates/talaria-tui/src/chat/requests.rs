@@ -14,7 +14,7 @@ use super::known::Known;
 use super::panel::{Request, Scene};
 use talaria_render::{about, news};
 
-/// More characters of a title are not shown beside a request.
+/// Maximum length of a title next to a request.
 const LONGEST_TITLE: usize = 32;
 /// At most this many closed requests are remembered, so that an older list does not open them again.
 const REMEMBERED: usize = 64;
@@ -23,14 +23,14 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     here: Vec<Here>,
-    /// What was reported last, of all conversations: which of them is here changes.
+    /// The last report about all conversations: the open one may change.
     told: Vec<RequestInfo>,
     session: Option<SessionId>,
     closed: VecDeque<TicketId>,
 }
 
-/// A request from this conversation. Where it would happen is looked up when it is shown: what is in force may be reported
-/// after the question.
+/// A request from this conversation. Its place is determined when it is shown: the settings in force may be reported after
+/// the question.
 #[derive(Debug)]
 struct Here {
     ticket: TicketId,
@@ -95,8 +95,8 @@ impl Requests {
         self.take_here();
     }
 
-    /// Events know more of this conversation: only what they did not tell is taken, since its events may begin after the
-    /// question.
+    /// Events have more details of this conversation: only requests that they lack are taken, since its events may begin
+    /// after the question.
     fn take_here(&mut self) {
         let here = self.told.iter().filter(|request| self.session.as_ref() == Some(&request.session));
         for request in here.cloned().collect::<Vec<_>>() {
@@ -187,7 +187,7 @@ impl Requests {
     }
 }
 
-/// What is in force here: only what Codex reported for this conversation counts.
+/// The settings in force here: only Codex's report for this conversation counts.
 fn scene_here(ask: &Ask, place: Option<Place>, known: &Known) -> Scene {
     let own = known.started.as_ref().map(|started| &started.thread);
     let agent = ask.thread().filter(|thread| own.is_some_and(|own| own != *thread));
@@ -209,7 +209,7 @@ fn whose(request: &RequestInfo) -> String {
     }
 }
 
-/// The same where the row has to tell more: by its name, if it has one.
+/// The same with more detail: by its name, if it has one.
 fn in_short(request: &RequestInfo) -> String {
     match (title(request), &request.task) {
         (Some(title), Some(_)) => format!("task {title}"),

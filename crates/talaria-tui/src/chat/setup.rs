@@ -1,16 +1,16 @@
-//! What the chat knows before it begins.
+//! Initial data of the chat.
 
 use talaria_core::config::{Enter, Theme};
 
 use super::known::RequestedSettings;
 use talaria_render::Look;
 
-/// What the chat begins with.
+/// Initial data of the chat.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What the terminal can do. Its width comes with every frame; styles are always written.
+    /// Capabilities of the terminal. Its width is passed with every frame; styles are always written.
     pub look: Look,
-    /// How it looks.
+    /// The theme.
     pub theme: Theme,
     /// What Enter does while a turn runs.
     pub enter: Enter,
@@ -20,8 +20,8 @@ pub struct Setup {
     pub cwd: String,
     /// The home of the person, if it is known: folders below it are shown with `~`.
     pub home: Option<String>,
-    /// What was asked for with flags.
+    /// Values requested with flags.
     pub asked: RequestedSettings,
-    /// What was said before, the oldest first.
+    /// The history, oldest first.
     pub history: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! A shell command of the person while it runs: its last lines are above the input line. When it has ended, all of it
-//! goes into the conversation, and the model does not see it.
+//! A shell command of the person while it runs: its last lines are above the input line. When it has ended, it is
+//! added to the transcript, and the model does not see it.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use talaria_guard::plain::one_line;
 use super::transcript::Ran;
 use talaria_render::{Paint, Style, StyledLine, cut};
 
-/// More than this of its output is not kept; the beginning goes.
+/// Maximum size of its output; the beginning is dropped.
 const MOST: usize = 256 * 1024;
 
 /// The command, and what it has printed.

@@ -1,6 +1,6 @@
 //! The last row: what runs on what, with which permissions, how full, how much, and what waits.
 //!
-//! The most important parts come first to the room there is; what does not fit is shortened, or left out.
+//! The most important parts get space first; the others are shortened, or left out.
 
 use std::time::Duration;
 
@@ -16,19 +16,19 @@ use talaria_render::{Color, Paint, Style, StyledLine, cut, short};
 /// From how many percent on a limit is worth a look.
 const NEARLY_FULL: f64 = 80.0;
 
-/// What a turn does that waits for a person.
+/// Status of a turn that waits for a person.
 const WAITING: &str = "waiting for you";
 
-/// Said of a turn that ran when the engine was heard last.
+/// Status of a turn that ran when the engine last responded.
 const UNKNOWN: &str = "turn state unknown";
 
-/// What a turn does that waits for a place.
+/// Status of a turn that waits for a slot.
 const QUEUED: &str = "queued";
 
 /// Between two parts.
 const GAP: usize = 3;
 
-/// What the row is made of, besides what is known.
+/// Inputs of the row, besides the known facts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) turn: Turn,
@@ -49,12 +49,13 @@ pub(super) struct Moment {
     pub(super) wall: Option<Timestamp>,
 }
 
-/// A part of the row; of two that do not fit together the one with the higher rank goes. No two have the same.
+/// A part of the row; of two that do not fit together the one with the higher rank is dropped. No two have the
+/// same.
 struct Part {
     rank: u8,
     style: Style,
     text: String,
-    /// What it says in less room, the longest first.
+    /// Shorter forms, the longest first.
     shorter: Vec<String>,
 }
 
@@ -164,7 +165,7 @@ fn background(count: usize, paint: Paint) -> Option<Part> {
     Some(Part { shorter, ..Part::new(3, style, format!("{words}{gap}/ps")) })
 }
 
-/// What is running, with a sign that turns.
+/// The running step, with a spinner.
 fn work(moment: Moment, paint: Paint) -> Option<String> {
     const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
     const ASCII: [&str; 4] = ["|", "/", "-", "\\"];
@@ -185,7 +186,7 @@ fn work(moment: Moment, paint: Paint) -> Option<String> {
         QUEUED => return Some(word.to_owned()),
         _ => turning,
     };
-    // A person who is asked wants to know for how long they have been waited for, not the turn's age.
+    // For a waiting request the waiting time is shown, not the turn's age.
     let elapsed = match moment.waiting_since.filter(|_| word == WAITING) {
         Some(since) => {
             let waited = moment.wall.map(|wall| Duration::try_from(wall.duration_since(since)));
@@ -212,7 +213,7 @@ fn model(known: &Known, paint: Paint) -> Option<String> {
     Some(one_line(&format!("{runtime}{}{effort}{next}", model.value()?)).into_owned())
 }
 
-/// Who may do what; no sandbox stands out.
+/// Permissions; a missing sandbox is highlighted.
 fn rules(known: &Known) -> Option<Part> {
     let sandbox = known.sandbox().value()?;
     let approval = known.approval().value().map(|approval| format!("/{approval}")).unwrap_or_default();
@@ -223,7 +224,7 @@ fn rules(known: &Known) -> Option<Part> {
     Some(Part { shorter: vec![shorter], ..Part::new(5, style, text) })
 }
 
-/// The window of which most is used. One that has begun anew since says nothing any more.
+/// The most used rate limit window. One that was reset since is ignored.
 fn limit(limits: Option<&RateLimits>, wall: Option<Timestamp>) -> Option<(Style, String)> {
     let limits = limits?;
     let alarm = Style::BOLD.color(Color::Red);

@@ -152,7 +152,7 @@ impl Play {
         frame.text()
     }
 
-    /// The rows that hold a word.
+    /// The rows that contain a word.
     fn rows_with(&mut self, word: &str) -> String {
         self.screen()
             .lines()
@@ -161,7 +161,7 @@ impl Play {
             .collect()
     }
 
-    /// What is wished for, a line each.
+    /// The wishes, a line each.
     fn wishes(&mut self) -> String {
         let told = |wish: &ChatEffect| match wish {
             ChatEffect::Answer { ticket, answer, digest } => {
@@ -205,7 +205,7 @@ fn key(name: &str) -> KeyPress {
         "F3" => Code::F(3),
         other => Code::Char(other.chars().next().unwrap()),
     };
-    // Terminals tell a letter that is held with Ctrl or Alt in small.
+    // Terminals report a letter with Ctrl or Alt in lower case.
     if let Code::Char(c) = &mut key.code
         && (key.ctrl || key.alt)
     {

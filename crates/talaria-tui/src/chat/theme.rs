@@ -1,4 +1,4 @@
-//! What a style looks like in a theme. Colours are those of the terminal's palette, so that they fit light and dark.
+//! Colours of the styles in a theme. Colours are those of the terminal's palette, so that they fit light and dark.
 
 use ratatui_core::style::{Color as Hue, Modifier, Style as Drawn};
 use talaria_core::config::Theme;

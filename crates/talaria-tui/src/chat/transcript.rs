@@ -1,8 +1,8 @@
 //! The conversation on the screen: events in, rows out.
 //!
-//! Owns what is shown of a session and where in it the person is. Pure: no clock, no engine, no terminal. Only what is in view
-//! is laid out, so that a session of any length is as quick as a short one; what is far from the view is forgotten and
-//! asked for again (`View::needs_older`). Nothing is shown as done without the event that says so. `Chat` calls it.
+//! Owns the displayed part of a session and the scroll position. Pure: no clock, no engine, no terminal. Only visible cells
+//! are laid out, so that a long session is as fast as a short one; distant cells are dropped and requested again
+//! (`View::needs_older`). Nothing is shown as done without the event that says so. `Chat` calls it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ mod tests;
 /// After this many events the transcript looks for entries to drop.
 const TRIM_EVERY: usize = 1000;
 
-/// What is shown of a session, and where in it the person is.
+/// The displayed part of a session, and the scroll position.
 #[derive(Debug)]
 pub struct Transcript {
     paint: Paint,
@@ -83,13 +83,13 @@ pub struct Transcript {
     background: HashMap<BackgroundId, Handle>,
     /// How background commands ended: a page that is fetched later may say that one of them runs.
     background_ends: HashMap<BackgroundId, (BackgroundEnd, Option<i32>)>,
-    /// What the running turn was handed and has not shown.
+    /// Input passed to the running turn that it has not confirmed.
     handed: Handed,
-    /// What is said to be missing.
+    /// Notes about missing parts.
     missed: Vec<Missed>,
-    /// What is said to wait for the next turn.
+    /// Notes about queued input.
     waiting: Waiting,
-    /// What is in force, as reported last.
+    /// Settings in force, as reported last.
     started: Option<Started>,
     cwd: PathBuf,
     /// The home of the person.
@@ -117,16 +117,16 @@ enum Clock {
     Told(i64),
 }
 
-/// What is to be seen.
+/// The visible rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     /// The rows, no more than there is room for.
     pub lines: Vec<StyledLine>,
-    /// Is there more above?
+    /// Whether there is more above.
     pub above: bool,
     /// How many things are below the window, wholly or partly; none at the bottom.
     pub below: usize,
-    /// Events before this number are wanted. Stays until `prepend` has brought them.
+    /// Requests the events before this number. Stays until `prepend` has added them.
     pub needs_older: Option<i64>,
     /// Will it look different soon, without an event? Time is shown, or colours of code are yet to come.
     pub again: bool,
@@ -148,7 +148,7 @@ impl Note {
     }
 }
 
-/// How a word of the chat is meant.
+/// Kind of a message of the chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// As it is written.
@@ -176,7 +176,7 @@ pub enum Scroll {
     Bottom,
 }
 
-/// What is to be folded or unfolded.
+/// Scope of folding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
     /// The last thing in view that can be; the next time the one before it in its place.
@@ -186,7 +186,7 @@ pub enum Fold {
 }
 
 impl Transcript {
-    /// An empty conversation. The width comes with each view.
+    /// An empty conversation. The width is passed with each view.
     pub fn new(look: Look) -> Self {
         Self {
             paint: Paint::new(look),
@@ -241,8 +241,8 @@ impl Transcript {
         }
     }
 
-    /// Takes the events before this number, as far back as they were fetched, the oldest first. None means that there are
-    /// none. They may have been asked for before the window moved: only what they bring is here afterwards.
+    /// Adds the events before this number, as far back as they were fetched, oldest first. None means that there are
+    /// none. They may have been requested before the window moved: only they are loaded afterwards.
     pub fn prepend(&mut self, before: i64, events: Vec<Numbered>) {
         let last = before.saturating_sub(1);
         let Some(hole) = self.roll.hole(last) else { return };
@@ -251,7 +251,7 @@ impl Transcript {
         // Numbers that no event has, between the last one and what was asked for, are not missing.
         let first = events.first().map_or(hole.first, |event| event.seq.max(hole.first));
         self.roll.fill(hole, first..=last);
-        // What was in force then is not what is in force now.
+        // Settings of the past are not the current ones.
         let (live, cwd) = (self.started.take(), self.cwd.clone());
         events.iter().filter(inside).for_each(|event| self.apply(event));
         if live.is_some() {
@@ -266,7 +266,7 @@ impl Transcript {
         self.trim();
     }
 
-    /// Says something beside the conversation.
+    /// Adds a message of the chat.
     pub fn note(&mut self, note: Note) {
         self.say(cell::Body::Remark(Remark::ours(note)));
     }
@@ -281,14 +281,14 @@ impl Transcript {
         self.say(cell::Body::Own(Box::new(own::Own::new(ran))));
     }
 
-    /// Puts something that no event made at the end.
+    /// Appends a cell without an event.
     fn say(&mut self, body: cell::Body) {
         let key = self.roll.behind(self.newest.unwrap_or(0));
         self.roll.insert(Cell::new(key, None, body));
         self.trim();
     }
 
-    /// Shows what the person has just sent. It stays at the bottom until an event confirms it.
+    /// Shows input that was just sent. It stays at the bottom until an event confirms it.
     pub fn said(&mut self, text: &str, images: &[String]) {
         let body = cell::Body::Person(person::Person::pending(text, images));
         self.roll.insert(Cell::new((PENDING, 0), None, body));

@@ -1,7 +1,7 @@
 //! Whether a turn runs, since when, and whether it was asked to stop. Learned from events alone, once there are some.
 //!
-//! Time is counted by the driver's clock, which does not jump. The time of day is only asked how long a turn had been
-//! running when it was first heard of. Where its beginning was not heard of, no time is reported.
+//! Time is counted by the driver's clock, which does not jump. The time of day is only used for how long a turn had
+//! been running when it was first seen. If its beginning is unknown, no time is shown.
 
 use std::time::Duration;
 
@@ -31,10 +31,10 @@ pub(super) enum Turn {
     },
 }
 
-/// Whether the conversation is followed, so that what is known of its turn holds.
+/// Whether the conversation is followed, so that the state of its turn is current.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Sight {
-    /// It is, as long as the engine is there.
+    /// It is, as long as the engine is available.
     #[default]
     Kept,
     /// It is not. No turn ran when it was followed last.
@@ -43,7 +43,7 @@ pub(super) enum Sight {
     LostTurn,
 }
 
-/// When a turn was first heard of, and how long it had been running by then.
+/// When a turn was first seen, and how long it had been running by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lap {
     heard: Duration,
@@ -56,7 +56,7 @@ impl Lap {
         Self { heard: now, before: Duration::ZERO }
     }
 
-    /// It began at this time of day. What comes from the future begins now.
+    /// It began at this time of day. A time in the future counts as now.
     fn since(began: Timestamp, now: Duration, wall: Option<Timestamp>) -> Self {
         let before = wall.and_then(|wall| Duration::try_from(wall.duration_since(began)).ok());
         Self { heard: now, before: before.unwrap_or_default() }
@@ -81,7 +81,7 @@ impl Turn {
         }
     }
 
-    /// Is nothing known of it but that it is there?
+    /// Whether only its existence is known.
     pub(super) fn is_unheard(self) -> bool {
         matches!(self, Self::Running { number: None, lap: None, .. })
     }
@@ -120,7 +120,7 @@ impl Turn {
         matches!(self, Self::Asked { is_stopping: true, .. } | Self::Running { is_stopping: true, .. })
     }
 
-    /// A person wants it to stop.
+    /// A person asked to stop it.
     pub(super) fn stop(&mut self) {
         if let Self::Asked { is_stopping, .. } | Self::Running { is_stopping, .. } = self {
             *is_stopping = true;
@@ -147,7 +147,7 @@ impl Turn {
         }
     }
 
-    /// Learns from an event that was fetched later: it may tell when the turn began that runs.
+    /// Learns from an event that was fetched later: it may contain the start of the running turn.
     pub(super) fn older(&mut self, now: Duration, wall: Option<Timestamp>, numbered: &Numbered) {
         if let Self::Running { number: Some(number), lap: lap @ None, .. } = self
             && numbered.turn == Some(*number)

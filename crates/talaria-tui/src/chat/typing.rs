@@ -1,4 +1,4 @@
-//! Where a key goes: to what is open, to the approval panel, or to the input line; and what comes of it there.
+//! Routing of keys: to an open list, to the approval panel, or to the input line; and their effect.
 //!
 //! Ctrl-C does the mildest thing first: it stops a shell command, else the turn, else it clears the input line; a second
 //! one leaves.
@@ -141,8 +141,7 @@ impl Chat {
         self.line_has_keyboard();
     }
 
-    /// Something follows a letter that was to decide, at once. Nothing is decided; of a word, the letter goes where the word
-    /// goes.
+    /// Another key follows a deciding letter at once. Nothing is decided; the letter of a word goes with the word.
     fn take_back(&mut self, now: Duration, follows: Follows) {
         let Some(letter) = self.panel.as_mut().and_then(Panel::take_back) else { return };
         if follows == Follows::Key {
@@ -221,7 +220,7 @@ impl Chat {
         }
     }
 
-    /// A request from another conversation came because it was called, and goes when it is not wanted.
+    /// A request from another conversation was opened on demand, and can be closed.
     fn leave_request(&mut self) {
         if let Some(panel) = &mut self.panel {
             panel.leave_keyboard();
@@ -268,7 +267,7 @@ impl Chat {
         self.flash(now, &format!("{word} (Ctrl-C again leaves the chat)"));
     }
 
-    /// Something else than Ctrl-C was done: the next one begins anew, and the screen does not say otherwise.
+    /// Another key than Ctrl-C was pressed: the count restarts, and the hint is removed.
     fn stay(&mut self) {
         if self.leave_by.take().is_some() {
             self.flash = None;
@@ -304,7 +303,7 @@ impl Chat {
         self.show_request();
     }
 
-    /// What the input line made of a key.
+    /// Effect of a key in the input line.
     pub(super) fn react(&mut self, now: Duration, reaction: Reaction) {
         let is_line = matches!(reaction, Reaction::Submit(_) | Reaction::Command(_) | Reaction::Shell(_));
         match reaction {
@@ -376,7 +375,7 @@ impl Chat {
     }
 }
 
-/// What was answered to which request, for when the engine has taken it.
+/// Answers by request, until the engine confirms them.
 fn words_of(request: &Request, answer: &Answer) -> String {
     let origin = request.scene.origin.as_deref().unwrap_or("a request");
     let why = answer.given_reason().map(|reason| format!(", because: {}", one_line(&redact(reason))));

@@ -1,4 +1,4 @@
-//! The first screen: what would run, where, with which permissions, what to type next, and what is missing.
+//! The first screen: model, folder, permissions, what to type next, and missing requirements.
 //!
 //! It says only what is known, and that Codex is being asked as long as that is so. It asks nothing.
 
@@ -11,7 +11,7 @@ use super::folder;
 use super::known::{Engine, Known, RequestedSettings, Setting};
 use talaria_render::{Color, Style, StyledLine};
 
-/// What is said of an engine that a person stopped, and how to have it back.
+/// Text about a stopped engine, and how to start it again.
 pub(super) const STOPPED: &str = "Talaria's engine was stopped";
 pub(super) const STARTS_AGAIN: &str = "your next message or command starts it again";
 
@@ -20,7 +20,7 @@ const NAMES: usize = 13;
 /// In windows up to this width a value that does not fit beside its name is below it.
 const NARROW: usize = 40;
 
-/// The rows, at most `height` of them: where there are too few, what is missing comes first.
+/// The rows, at most `height` of them: if there are too few, missing requirements take precedence.
 pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine> {
     let mut page = Page { width, lines: Vec::new() };
     page.plain(Style::BOLD, &format!("Talaria {}", known.version));
@@ -50,8 +50,8 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
     page.lines
 }
 
-/// What a conversation would begin with, name and value, as the first screen says it; for faces without a screen. The values
-/// may be someone else's words.
+/// Settings of a new conversation, name and value, as on the first screen; for front ends without a screen. The values may
+/// be foreign text.
 pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str, String)> {
     let offers = Some(Box::new(offers.clone()));
     let known = Known { asked, offers, ..Known::default() };
@@ -61,7 +61,7 @@ pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str
     pairs
 }
 
-/// What has to be done before a turn can run, and how.
+/// Missing requirements of a turn, and how to meet them.
 fn missing(known: &Known) -> Vec<(String, String)> {
     let away = match known.engine {
         Engine::There => None,
@@ -159,7 +159,7 @@ impl Page {
     }
 }
 
-/// Words in rows; a word that is longer than a row begins one of its own and continues in the next.
+/// Words in rows; a word that is longer than a row begins a new one and continues in the next.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -29,7 +29,7 @@ impl Definition {
         }
     }
 
-    /// What must follow the name: one of a few words where the table lists them, else a text.
+    /// The argument after the name: one of a few words where the table lists them, else a text.
     fn expected_argument(&self) -> String {
         let known = listed(self.arguments.first());
         if known.is_empty() { "a text".to_owned() } else { format!("one of: {}", known.join(", ")) }

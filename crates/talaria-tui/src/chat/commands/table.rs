@@ -23,7 +23,7 @@ const TASK_ACTIONS: CompletionSource = CompletionSource::Words(&[
     ("notify", "send pending notifications"),
 ]);
 
-/// The actions that are about no task that is there.
+/// The actions that need no existing task.
 const WITHOUT_TASK: &[&str] = &["list", "start", "notify"];
 
 const MEMORY_ACTIONS: CompletionSource = CompletionSource::Words(&[

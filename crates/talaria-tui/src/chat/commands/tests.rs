@@ -1,4 +1,4 @@
-//! What is typed after a slash, and what becomes of it.
+//! Slash commands and their parsing.
 
 use expect_test::expect;
 

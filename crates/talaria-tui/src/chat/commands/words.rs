@@ -1,4 +1,4 @@
-//! Words as a shell splits them: spaces part, quotes hold together. Nothing is expanded and nothing is run.
+//! Words as a shell splits them: spaces separate, quotes group. Nothing is expanded and nothing is run.
 
 use std::ops::Range;
 
@@ -66,7 +66,7 @@ impl Reader {
         match (self.quote, c) {
             _ if self.is_escaped => {
                 self.is_escaped = false;
-                // In double quotes a backslash stays, except before what it protects.
+                // In double quotes a backslash is kept, except before a character that it escapes.
                 if self.quote == Some('"') && !matches!(c, '"' | '\\' | '$' | '`') {
                     self.letter('\\');
                 }

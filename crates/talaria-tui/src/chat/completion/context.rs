@@ -1,21 +1,21 @@
-//! What would be completed where the cursor is: the name of a command, its argument, or a file after an `@`.
+//! The completion context at the cursor: the name of a command, its argument, or a file after an `@`.
 
 use std::ops::Range;
 
 use crate::chat::commands::{CompletionSource, find, within_word};
 
-/// What would be completed.
+/// The completion context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Context {
     /// What.
     pub(crate) what: What,
-    /// What was typed of it.
+    /// The typed part.
     pub(crate) letters: String,
-    /// What it replaces.
+    /// The range that it replaces.
     pub(crate) range: Range<usize>,
 }
 
-/// What would be completed.
+/// The completion context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// The name of a command.

@@ -2,8 +2,8 @@
 
 /// How well letters fit; less is better.
 ///
-/// The beginning of a name goes before the middle of one, that before the middle of the whole path, and letters that
-/// only follow each other come last. Among equals the shorter goes first.
+/// A match at the beginning of a name ranks before one in its middle, that before one in the middle of the whole
+/// path, and scattered letters rank last. Among equals the shorter one is first.
 pub fn rank(letters: &str, candidate: &str) -> Option<Rank> {
     let has_capitals = letters.chars().any(char::is_uppercase);
     let (letters, folded) = if has_capitals {

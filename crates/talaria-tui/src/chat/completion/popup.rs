@@ -1,4 +1,4 @@
-//! The open list: what is in it, what is chosen, which part is seen.
+//! The open list: entries, selection, visible part.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use talaria_render::{Color, Look, Paint, Style, StyledLine, cut};
 
 /// The most rows of a list.
 const ROWS: usize = 8;
-/// The most columns that what is put in may take beside its help.
+/// Maximum width of an entry next to its help.
 const VALUE: usize = 40;
 
 /// From this many rows on a row says how many choices are left out.
@@ -30,22 +30,22 @@ impl Popup {
         Self { context, choices, chosen: None }
     }
 
-    /// Is there nothing to show?
+    /// Whether it is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.choices.is_empty()
     }
 
-    /// What was chosen.
+    /// The selected entry.
     pub(crate) fn chosen(&self) -> Option<&CompletionChoice> {
         self.chosen.and_then(|at| self.choices.get(at))
     }
 
-    /// What is the only choice.
+    /// The only entry.
     pub(crate) fn only(&self) -> Option<&CompletionChoice> {
         self.choices.first().filter(|_| self.choices.len() == 1)
     }
 
-    /// Takes other choices for the same letters; what was chosen stays chosen if it is among them.
+    /// Replaces the entries for the same letters; the selection is kept if it is among them.
     pub(crate) fn renew(&mut self, choices: Vec<CompletionChoice>) {
         let value = self.chosen().map(|one| one.value.clone());
         self.chosen = value.and_then(|value| choices.iter().position(|one| one.value == value));

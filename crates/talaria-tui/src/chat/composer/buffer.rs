@@ -1,5 +1,5 @@
-//! The text being written, its units and the cursor. Everything that changes it goes through `replace`, which keeps
-//! what is needed for undoing. The cursor is on the boundary of a grapheme and never within a unit.
+//! The text being written, its units and the cursor. Every change uses `replace`, which records it for undo. The
+//! cursor is on the boundary of a grapheme and never within a unit.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// What is written.
+    /// The text.
     pub(crate) fn content(&self) -> &Fragment {
         &self.content
     }
@@ -45,7 +45,7 @@ impl Buffer {
         self.cursor = self.standing(place);
     }
 
-    /// Puts a fragment in the place of a range, and the cursor after it.
+    /// Replaces a range by a fragment, and moves the cursor after it.
     pub(crate) fn replace(&mut self, range: Range<usize>, with: Fragment, reason: Reason) {
         let before = self.cursor;
         let (at, added) = (range.start, with.text.len());
@@ -53,7 +53,7 @@ impl Buffer {
         self.undo.record(Edit { at, added, removed, cursor: before }, reason, &self.content.text);
     }
 
-    /// Puts a fragment at the cursor.
+    /// Inserts a fragment at the cursor.
     pub(crate) fn insert(&mut self, what: Fragment, reason: Reason) {
         self.replace(self.cursor..self.cursor, what, reason);
     }
@@ -70,7 +70,7 @@ impl Buffer {
         self.replace(0..self.text().len(), what, Reason::Other);
     }
 
-    /// Takes everything out for good: there is nothing to undo.
+    /// Clears the text and the undo history.
     pub(crate) fn take(&mut self) -> Fragment {
         std::mem::take(self).content
     }

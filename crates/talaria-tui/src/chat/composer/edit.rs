@@ -109,7 +109,7 @@ impl Composer {
         self.refresh()
     }
 
-    /// Takes text out that can be put in again with Ctrl-Y. Cuts in a row are kept together.
+    /// Cuts text that Ctrl-Y pastes again. Consecutive cuts are joined.
     fn cut_to(&mut self, to: Place) -> Reaction {
         let (here, mut there) = (self.buffer.cursor(), self.place(to));
         if here == there && matches!(to, Place::LineEnd) {

@@ -1,4 +1,4 @@
-//! Text with units in it: pieces that the cursor does not enter. What is cut, kept for undoing and pasted has this form.
+//! Text with units in it: pieces that the cursor does not enter. Cut, undo and paste use this form.
 
 use crate::chat::images;
 
@@ -9,13 +9,13 @@ pub(crate) struct Unit {
     pub(crate) start: usize,
     /// Where it ends.
     pub(crate) end: usize,
-    /// What is shown instead of its text.
+    /// The label shown instead of its text.
     pub(crate) label: String,
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
 }
 
-/// What a unit represents.
+/// Kind of a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A long paste, whose text is sent.
@@ -56,8 +56,8 @@ impl Fragment {
         Self::unit(label.clone(), label, Kind::Image(path.to_owned()))
     }
 
-    /// Text with images: each is at its marker, or at the end if it has none. What is between them becomes what
-    /// `made` makes of it.
+    /// Text with images: each is at its marker, or at the end if it has none. `made` converts the text between
+    /// them.
     pub(crate) fn with_images(text: &str, paths: &[String], made: fn(String) -> Self) -> Self {
         let (mut out, mut behind) = (Self::default(), Self::default());
         let mut from = 0;
@@ -89,7 +89,7 @@ impl Fragment {
         self.units.extend(other.units.into_iter().map(|unit| unit.moved(shift)));
     }
 
-    /// Distinguishes images of the same name. Labels of others change when an image comes or goes.
+    /// Distinguishes images of the same name. The labels of other images change when one is added or removed.
     pub(crate) fn number_images(&mut self) {
         let markers = images::markers(&self.images());
         let units = self.units.iter_mut().filter(|unit| matches!(unit.kind, Kind::Image(_)));

@@ -1,7 +1,7 @@
 //! How the text falls into rows: soft wrap at spaces, wide characters whole, nothing wider than the room.
 //!
-//! Nothing of the text reaches the screen as it is: control characters and what hides become visible. Text from right
-//! to left stays in the order in which it was typed, so that columns stay what they are.
+//! No raw text reaches the screen: control and invisible characters become visible. Right-to-left text is shown in
+//! typed order, so that columns are stable.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -54,7 +54,7 @@ impl Layout {
                 (start, column, gap) = (step.range.end, 0, None);
                 continue;
             }
-            // Twice at most: what is left of the row may still be too wide for a wide character.
+            // Twice at most: the rest of the row may still be too narrow for a wide character.
             while column + step.width > if step.hangs(buffer) { columns.max(1) } else { room } {
                 let (end, used) = gap.filter(|_| !step.is_space).unwrap_or((step.range.start, column));
                 rows.push(start..end);
@@ -155,7 +155,7 @@ fn step(buffer: &Buffer, at: usize, room: usize, look: Look) -> Step<'_> {
     Step { range, width: shown.width(), shown, style, is_space: matches!(text, " " | "\t"), is_end }
 }
 
-/// One grapheme, made harmless. What would take no room is shown by its number.
+/// One grapheme, made harmless. A zero-width character is shown by its code point.
 fn harmless(text: &str) -> Cow<'_, str> {
     if text == "\t" {
         return Cow::Borrowed(TAB);

@@ -1,4 +1,4 @@
-//! The list at the cursor: when it opens, what its keys do, what is put in.
+//! The list at the cursor: when it opens, its keys, the inserted text.
 
 use super::fragment::Fragment;
 use super::undo::Reason;
@@ -106,13 +106,13 @@ impl Composer {
         self.popup.as_ref().is_some_and(|popup| popup.chosen().is_some())
     }
 
-    /// Puts a choice in the place of what was typed of it.
+    /// Replaces the typed part by a choice.
     fn put_in(&mut self, choice: &CompletionChoice, by: Code) -> Reaction {
         let Some(popup) = self.popup.take() else { return Reaction::Nothing };
         let quoted = talaria_core::request::shell_words(std::slice::from_ref(&choice.value));
         let text = match popup.context.what {
             What::Name => format!("/{} ", choice.value),
-            // A folder is gone into, as long as it stays one word.
+            // A folder is entered, as long as it stays one word.
             What::File if by == Code::Tab && quoted == choice.value && quoted.ends_with('/') => {
                 format!("@{quoted}")
             }

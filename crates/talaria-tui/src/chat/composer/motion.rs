@@ -137,7 +137,7 @@ impl Buffer {
     }
 }
 
-/// What is walked over.
+/// The range that a motion covers.
 #[derive(Clone, Copy)]
 enum Part {
     /// Letters and digits.

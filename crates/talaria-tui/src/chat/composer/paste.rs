@@ -1,4 +1,4 @@
-//! What a paste becomes: text, one unit if it is long, perhaps an image. Only bracketed paste gets here.
+//! Conversion of a paste: text, one unit if it is long, perhaps an image. Only bracketed paste gets here.
 
 use super::fragment::Fragment;
 use crate::chat::commands::{split, split_spelled};

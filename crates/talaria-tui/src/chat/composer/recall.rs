@@ -1,11 +1,11 @@
-//! What was sent before comes back: walking with Up and Down, searching with Ctrl-R. The draft is never lost.
+//! Recalling the history: Up and Down walk, Ctrl-R searches. The draft is never lost.
 
 use super::buffer::Buffer;
 use super::fragment::Fragment;
 use super::layout::Layout;
 use super::{Code, Composer, KeyPress, Reaction};
 
-/// What is longer comes back as one unit: no one edits that by hand, and laying it out would take long.
+/// A longer line is recalled as one unit: no one edits that by hand, and laying it out would take long.
 const LONG: usize = 20_000;
 
 /// A walk through what was sent before.
@@ -18,16 +18,16 @@ pub(super) struct Walk {
 /// A search in the messages that were sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Search {
-    /// What is looked for.
+    /// The search text.
     pub(super) letters: String,
-    /// What was found.
+    /// The match.
     pub(super) found: Option<usize>,
     /// The same, for the screen.
     pub(super) preview: Buffer,
 }
 
 impl Composer {
-    /// Brings back the line before.
+    /// Recalls the previous line.
     pub(super) fn recall_older(&mut self) -> Reaction {
         let before = self.walk.as_ref().map_or(self.history.len(), |walk| walk.at);
         let Some(at) = before.checked_sub(1) else { return Reaction::NotMine };
@@ -42,7 +42,7 @@ impl Composer {
         Reaction::Changed
     }
 
-    /// Brings back the line after, and at last the draft.
+    /// Recalls the next line, and finally the draft.
     pub(super) fn recall_newer(&mut self) -> Reaction {
         let Some(walk) = self.walk.take() else { return Reaction::NotMine };
         match self.recalled(walk.at + 1) {
@@ -56,7 +56,7 @@ impl Composer {
         Reaction::Changed
     }
 
-    /// Keeps what was being written until what took its place was sent. What was sent before can be had again anyway.
+    /// Keeps the draft until the recalled line was sent. Sent lines are in the history anyway.
     pub(super) fn keep_draft(&mut self, draft: Fragment) {
         let text = draft.sent();
         let is_worth_it = !(text.trim().is_empty() || self.history.has_line(&text, &draft.images()));
@@ -65,14 +65,14 @@ impl Composer {
         }
     }
 
-    /// A draft that is there again by another way is not kept twice.
+    /// A draft that was restored otherwise is not kept twice.
     pub(super) fn forget_draft(&mut self) {
         if self.drafts.last() == Some(self.buffer.content()) {
             self.drafts.pop();
         }
     }
 
-    /// A line with its images. Whether they still are there is seen when it is sent.
+    /// A line with its images. Whether they still exist is checked when it is sent.
     fn recalled(&self, at: usize) -> Option<Fragment> {
         let made =
             |text: String| if text.len() > LONG { Fragment::pasted(text) } else { Fragment::plain(text) };
@@ -97,7 +97,7 @@ impl Composer {
     pub(super) fn search_letters(&mut self, letters: &str) -> Reaction {
         let Some(mut search) = self.search.take() else { return Reaction::Nothing };
         search.letters.push_str(letters);
-        // What was found already may fit the longer word, too.
+        // The current match may match the longer word, too.
         let from = search.found.map_or(self.history.len(), |at| at + 1);
         search.show(self, from);
         self.search = Some(search);

@@ -1,4 +1,4 @@
-//! What is sent: said to the model, carried out, or run. And how it comes back when it was refused.
+//! Sending: to the model, as a command, or to the shell; and restoring refused input.
 
 use std::ops::Range;
 
@@ -46,7 +46,7 @@ impl Composer {
         self.settle();
         self.buffer.take();
         match self.drafts.pop() {
-            // It may hold a path that was asked about.
+            // It may contain a path that was asked about.
             Some(draft) => self.buffer.set(draft),
             None => self.asked.clear(),
         }
@@ -54,7 +54,7 @@ impl Composer {
         reaction
     }
 
-    /// Takes back what was sent and refused; it comes before what was written since.
+    /// Restores refused input, before newer text.
     pub fn put_back(&mut self, prompt: PromptDraft) {
         self.settle();
         self.popup = None;
@@ -68,7 +68,7 @@ impl Composer {
         self.buffer.move_to(cursor);
     }
 
-    /// What is written comes after something else: a sign that only made its beginning be said would be said itself.
+    /// The text follows other text: a leading space that only escaped a command would become part of it.
     fn say_where_it_stands(&mut self) {
         if self.buffer.is_unit(0) {
             return;

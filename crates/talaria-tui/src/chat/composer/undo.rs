@@ -1,4 +1,4 @@
-//! What can be taken back: the changes themselves, not copies of the text, and no more than a bounded number of bytes.
+//! The undo history: changes, not copies of the text, bounded by bytes.
 
 use std::collections::VecDeque;
 
@@ -12,15 +12,15 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct Edit {
     /// Where.
     pub(crate) at: usize,
-    /// How many bytes are there now.
+    /// Length of the new text in bytes.
     pub(crate) added: usize,
-    /// What was there.
+    /// The old text.
     pub(crate) removed: Fragment,
     /// Where the cursor was.
     pub(crate) cursor: usize,
 }
 
-/// Why a change was made. What is typed in one go is taken back in one go.
+/// Kind of a change. Consecutive typing is undone at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// A key was typed.
@@ -40,7 +40,7 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// Notes a change; `text` is what is there now.
+    /// Records a change; `text` is the new text.
     pub(crate) fn record(&mut self, edit: Edit, reason: Reason, text: &str) {
         self.undone.clear();
         let goes_on = reason == Reason::Typing && self.last == Reason::Typing;

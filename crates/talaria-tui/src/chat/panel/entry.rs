@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::super::contract::{Code, KeyPress};
 
-/// What was typed so far.
+/// The typed text so far.
 #[derive(Default)]
 pub(super) struct Entry {
     text: String,
@@ -40,7 +40,7 @@ impl Entry {
         );
     }
 
-    /// What was typed.
+    /// The typed text.
     pub(super) fn text(&self) -> &str {
         &self.text
     }

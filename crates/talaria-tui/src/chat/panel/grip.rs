@@ -1,8 +1,8 @@
 //! Who has the keyboard while a request is shown: the panel or the input line.
 //!
 //! A key that was meant for the input line never answers. The panel has the keyboard from the beginning only if the
-//! input line is empty, and not before it has been on the screen for a moment; what is typed until then goes to the
-//! input line, which keeps the keyboard. After that only Ctrl-G moves it to the panel.
+//! input line is empty, and not before it has been on the screen for a moment; earlier input is for the input line,
+//! which keeps the keyboard. After that only Ctrl-G moves it to the panel.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) enum Grip {
     Taken,
 }
 
-/// Where a key goes.
+/// Target of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Route {
     /// To the input line.
@@ -37,7 +37,7 @@ pub(super) fn is_seen(shown_at: Option<Duration>, now: Duration) -> bool {
 }
 
 impl Grip {
-    /// Where a key of now goes, if the question has been on the screen since then.
+    /// Target of a key now, if the question has been on the screen since then.
     pub(super) fn route(self, shown_at: Option<Duration>, now: Duration) -> Route {
         let is_seen = is_seen(shown_at, now);
         match self {

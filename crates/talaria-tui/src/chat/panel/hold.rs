@@ -1,5 +1,5 @@
-//! A letter that would decide waits for a moment: the first letter of a word is followed by the next one at once, and
-//! was not meant for the panel.
+//! A letter that would decide is held for a moment: if the next letter follows at once, both are a word that was not
+//! meant for the panel.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The part of a question that is seen, and how much of it has been seen.
 //!
-//! What is accepted must have been on the screen: a jump to the end does not count for what was jumped over.
+//! An accepted request must have been on the screen: a jump to the end does not count for skipped rows.
 
 use std::ops::Range;
 
@@ -19,8 +19,7 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Lays the rows into a window. In another width rows are others, so that counting begins
-    /// anew.
+    /// Lays the rows into a window. With another width the rows differ, so that counting restarts.
     pub(super) fn show(&mut self, total: usize, width: usize, height: usize) -> Range<usize> {
         if width != self.width {
             *self = Self { width, is_whole: self.is_whole, ..Self::default() };
@@ -33,7 +32,7 @@ impl Page {
         shown
     }
 
-    /// What was laid out is on the screen, if anything was: notes that it was seen.
+    /// The last layout is on the screen: marks its rows as seen.
     pub(super) fn was_drawn(&mut self) -> bool {
         let Some(shown) = self.laid_out.take() else { return false };
         self.seen.get_mut(shown).into_iter().flatten().for_each(|seen| *seen = true);
@@ -51,7 +50,7 @@ impl Page {
         Some(first..(first..self.total).find(|row| !is_unseen(row)).unwrap_or(self.total))
     }
 
-    /// What was laid out did not come on the screen.
+    /// The last layout was not drawn.
     pub(super) fn was_hidden(&mut self) {
         self.laid_out = None;
     }
@@ -66,7 +65,7 @@ impl Page {
         self.total
     }
 
-    /// Is there more than fits?
+    /// Whether there are more rows than fit.
     pub(super) fn overflows(&self) -> bool {
         self.total > self.height
     }
@@ -76,7 +75,7 @@ impl Page {
         self.top + self.height >= self.total
     }
 
-    /// Goes to what has not been shown.
+    /// Scrolls to the first unseen row.
     pub(super) fn go_on(&mut self) {
         self.top = self.unseen().map_or(self.top, |unseen| unseen.start);
     }

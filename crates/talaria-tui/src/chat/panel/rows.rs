@@ -1,5 +1,4 @@
-//! The panel as rows: the question, as much of it as fits, and what is wanted. No row is cut: what is too wide continues in
-//! the next one.
+//! The panel as rows: the question, as much of it as fits, and the prompt. No row is cut: a wide one continues in the next.
 
 use std::ops::Range;
 use std::path::Path;
@@ -114,7 +113,7 @@ impl Panel {
         StyledLine::of(Style::DIM, fitting(&words, width))
     }
 
-    /// What is wanted, or why nothing can be answered now.
+    /// The prompt, or why no answer is possible now.
     fn tail(&self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
         let wanted = match self.stage {
             Stage::Sent => vec![StyledLine::of(Style::DIM, fitting(SENT, width))],
@@ -134,7 +133,7 @@ impl Panel {
         vec![red(cut(problem, width, paint)), self.short(width, paint)]
     }
 
-    /// What is wanted, in as many rows as it needs.
+    /// The prompt, in as many rows as it needs.
     fn prompt(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
         let mut lines = prompt::show(&self.dialog, paint, Some(width)).into_lines();
         if let Some(last) = lines.last_mut().filter(|_| !self.dialog.is_secret()) {

@@ -1,4 +1,4 @@
-//! What is wanted of a person in one row of a small window. Words are shortened, never cut at their front.
+//! The prompt in one row of a small window. Words are shortened, never cut at their front.
 
 use talaria_core::request::Decision;
 use unicode_width::UnicodeWidthStr;
@@ -32,7 +32,7 @@ fn letters(decision: Decision) -> Vec<&'static str> {
     }
 }
 
-/// What a line is wanted for.
+/// Purpose of a line.
 pub(super) fn label(dialog: &Dialog) -> &'static str {
     match dialog.step() {
         Step::Choice | Step::Question(_) | Step::Other(_) if dialog.is_secret() => "answer (unseen): ",

@@ -1,4 +1,4 @@
-//! Requests: what is shown, which key answers, and which does not.
+//! Requests: their display, and which keys answer.
 
 use expect_test::expect;
 use talaria_core::api::TaskCounts;

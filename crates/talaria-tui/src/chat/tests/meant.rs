@@ -1,4 +1,4 @@
-//! What is typed is for the question that it was begun for, and for no other.
+//! Input answers only the question that it was begun for.
 
 use talaria_core::request::{Decision, Question, Who};
 

@@ -1,4 +1,4 @@
-//! What the person asks of the chat itself: commands with their replies, and shell commands.
+//! Commands to the chat itself: slash commands with their output, and shell commands.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! What holds for any inputs and news in windows of any size.
+//! Invariants for any inputs and news in windows of any size.
 
 use proptest::prelude::*;
 use talaria_core::api::TaskCounts;
@@ -176,7 +176,7 @@ proptest! {
     ) {
         let mut play = play();
         play.running();
-        // What the screen told a person when it was drawn last.
+        // The content of the last drawn screen.
         let mut drawn: Option<(Duration, String)> = None;
         for step in &steps {
             let is_line = play.chat.composer.is_busy()

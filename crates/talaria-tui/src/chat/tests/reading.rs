@@ -1,4 +1,4 @@
-//! What is accepted was on the screen, all of it, in windows of any size.
+//! An accepted request was on the screen completely, in windows of any size.
 
 use expect_test::expect;
 use talaria_core::request::Ask;

@@ -1,4 +1,4 @@
-//! What is done while the past of a conversation is reported: the past says nothing about it.
+//! Actions while the past of a conversation is loaded are independent of it.
 
 use talaria_core::api::SessionInfo;
 use talaria_core::event::QueuedInput;

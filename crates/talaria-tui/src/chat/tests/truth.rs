@@ -1,4 +1,4 @@
-//! What the screen says about time, tokens and authorship is about what it is shown beside.
+//! Times, tokens and authorship on the screen belong to the entry next to them.
 
 use jiff::{SignedDuration, Timestamp};
 use talaria_core::api::{SessionInfo, When};

@@ -69,7 +69,8 @@ impl Transcript {
         }
     }
 
-    /// Older events came: a step that they brought may wait for a question that was here before, or was answered.
+    /// Older events were loaded: one of their steps may wait for a question that is loaded already, or was
+    /// answered.
     pub(super) fn look_for_held(&mut self) {
         let asked = self.roll.cells().filter_map(|cell| match &cell.body {
             Body::Request(request) => {

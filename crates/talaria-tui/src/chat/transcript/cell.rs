@@ -1,6 +1,6 @@
-//! One thing in the conversation: what it is, and its rows for the window as it is now.
+//! One entry of the conversation: its content, and its rows for the current window.
 //!
-//! A cell is changed by events (`take`) and laid out only when it comes into view (`window`). Rows are kept until the cell,
+//! A cell is changed by events (`take`) and laid out only when it becomes visible (`window`). Rows are kept until the cell,
 //! the width or, while it runs, the time changes.
 
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(super) struct Cell {
     pub(super) last: i64,
     /// The turn that it belongs to.
     pub(super) turn: Option<i64>,
-    /// What it is.
+    /// Its content.
     pub(super) body: Body,
     /// Folded or unfolded by the person; otherwise as all are.
     pub(super) fold: Option<Folding>,
@@ -38,7 +38,7 @@ pub(super) struct Cell {
     laid: Option<Laid>,
 }
 
-/// What a cell is.
+/// Content of a cell.
 #[derive(Debug)]
 pub(super) enum Body {
     Person(Person),
@@ -80,12 +80,12 @@ pub(super) enum Section {
     Head,
     /// A command that was typed: its result is right below it.
     Echo,
-    /// What the chat says because the person asked it.
+    /// Output of a command of the person.
     Reply,
     End,
 }
 
-/// What a cell is laid out for.
+/// Parameters of a layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page<'a> {
     /// The looks.
@@ -196,7 +196,7 @@ impl Cell {
         }
     }
 
-    /// What comes next of it may not follow what is there.
+    /// The next piece may not be contiguous.
     pub(super) fn cut(&mut self) {
         match &mut self.body {
             Body::Message(message) if message.is_open() => message.cut(),
@@ -206,7 +206,7 @@ impl Cell {
         self.touch();
     }
 
-    /// Its turn has ended: what has not ended by now is no longer running, as far as is known.
+    /// Its turn has ended: open steps no longer count as running.
     pub(super) fn leave(&mut self) {
         match &mut self.body {
             Body::Message(message) if message.is_open() => message.leave(),
@@ -235,7 +235,7 @@ impl Cell {
         }
     }
 
-    /// What it is next to.
+    /// Kind of block, for spacing.
     pub(super) fn section(&self) -> Section {
         match &self.body {
             Body::Person(_) => Section::Person,
@@ -249,7 +249,7 @@ impl Cell {
         }
     }
 
-    /// What it takes in memory, rows left out.
+    /// Its memory use, without rows.
     pub(super) fn weight(&self) -> usize {
         size_of::<Self>()
             + match &self.body {
@@ -266,7 +266,7 @@ impl Cell {
     }
 }
 
-/// Stands an empty row between these two?
+/// Whether an empty row separates these two.
 pub(super) fn is_apart(before: Section, after: Section) -> bool {
     match (before, after) {
         (_, Section::Echo) => true,

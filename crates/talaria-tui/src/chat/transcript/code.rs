@@ -1,13 +1,13 @@
 //! The code in a message: its blocks, and the colours of those lines that have been read.
 //!
-//! A block can only be read from its beginning, and reading is slow: so it is done for what is in view, as far as the frame's
-//! budget goes, and what was read is kept, whatever the width of the window.
+//! A block can only be highlighted from its beginning, and that is slow: so it is done for visible rows within the frame's
+//! budget, and the result is cached for any width of the window.
 
 use talaria_render::highlight::{Class, Reader};
 use talaria_render::markdown::CodeLine;
 use talaria_render::{Color, Highlighter, Paint, Style, StyledLine};
 
-/// What reading a line costs beside its length.
+/// Cost of a line besides its length.
 const LINE_COST: usize = 16;
 
 /// How much may be read for a frame, in bytes.
@@ -20,7 +20,7 @@ pub(super) type Place = (usize, usize);
 /// What decides how code looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Looks<'a> {
-    /// What the output can show.
+    /// Capabilities of the output.
     pub(super) paint: Paint,
     /// Knows the languages.
     pub(super) lights: Option<&'a Highlighter>,
@@ -50,7 +50,7 @@ struct Text {
 }
 
 impl Code {
-    /// Notes a line, given the place of the one before it. What was read of the same line before is kept.
+    /// Records a line, given the position of the previous one. Earlier highlighting of the same line is kept.
     pub(super) fn note(&mut self, before: Option<Place>, line: &CodeLine) -> Place {
         let (block, row) = match before {
             Some((block, row)) if !line.is_first => (block, row + 1),
@@ -81,7 +81,7 @@ impl Code {
         self.blocks.clear();
     }
 
-    /// Reads up to this line, as far as the budget goes. Is it read?
+    /// Highlights up to this line, within the budget. Returns whether it is done.
     pub(super) fn read(
         &mut self,
         (block, row): Place,
@@ -137,7 +137,7 @@ impl Code {
         line
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         let lines = self.blocks.iter().flat_map(|block| &block.lines);
         lines.map(|text| text.code.len() + text.pieces.as_ref().map_or(0, |pieces| pieces.len() * 16)).sum()

@@ -10,16 +10,16 @@ use super::cell::{Folding, Page};
 use super::wrap::{Break, wrap};
 use talaria_render::{Color, Paint, Style, StyledLine, cut, news, plain_line};
 
-/// Steps of a sub-agent that are kept.
+/// Maximum number of kept steps of a sub-agent.
 const STEPS: usize = 40;
-/// What is said of one that was at work when the turn ended: nothing is heard from it after that.
+/// Status of one that worked when the turn ended: no events follow after that.
 const LEFT: &str = "was still running when the turn ended";
-/// What is known of one that was at work when the connection was lost.
+/// Status of one that worked when the connection was lost.
 const UNHEARD: &str = "state unknown";
-/// More of one step is not kept.
+/// Maximum length of one step.
 const LONGEST_STEP: usize = 400;
 
-/// Sub-agents, in the order in which they were heard of.
+/// Sub-agents, in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Crew {
     agents: Vec<Agent>,
@@ -76,7 +76,7 @@ impl Crew {
         }
     }
 
-    /// A sub-agent is there.
+    /// A sub-agent appeared.
     pub(super) fn meet(&mut self, thread: &ThreadId) {
         self.agent(thread);
     }
@@ -107,7 +107,7 @@ impl Crew {
         agent.push(None, activity);
     }
 
-    /// What a call that ended says about a sub-agent.
+    /// Report of an ended call about a sub-agent.
     pub(super) fn report(&mut self, state: &AgentState) {
         let words = state.message.as_deref().filter(|message| !message.is_empty());
         let step = match words {
@@ -125,13 +125,13 @@ impl Crew {
         self.agents.iter().any(Agent::is_at_work)
     }
 
-    /// The turn ended, and nothing was heard of their end.
+    /// The turn ended without a report of their end.
     pub(super) fn leave(&mut self) {
         let at_work = self.agents.iter_mut().filter(|agent| agent.is_at_work());
         at_work.for_each(|agent| agent.stand = Some(Stand::Left));
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         let steps = self.agents.iter().flat_map(|agent| &agent.steps);
         steps.map(|step| size_of::<Deed>() + step.words.len()).sum()

@@ -1,6 +1,6 @@
 //! How a turn ended: the words of `render`, with time and tokens.
 //!
-//! What went wrong is someone else's text, of any length: in short its first lines, unfolded all that is kept of it.
+//! The error is foreign text of any length: folded its first lines, unfolded all of the kept text.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use talaria_render::{StyledLine, cut, notice, plain_line};
 
 /// A window in which the tokens of a turn take more than one row.
 const NARROW: usize = 60;
-/// What is kept of a cause.
+/// Maximum length of a cause.
 const CAUSE: Limits = Limits { head: 16 * 1024, tail: 4 * 1024 };
 /// Lines of a cause that are shown in short.
 const FEW: usize = 5;
@@ -63,7 +63,7 @@ impl End {
         Self { report, took, answer }
     }
 
-    /// Is there an answer of which it is not known whether it is above?
+    /// Whether it is unknown if the answer is above.
     pub(super) fn has_answer(&self) -> bool {
         self.answer.is_some()
     }
@@ -73,14 +73,14 @@ impl End {
         self.answer.take()
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         let answer = self.answer.as_ref().map_or(0, |answer| answer.weight());
         size_of::<Self>() + cause(&self.report.outcome).map_or(0, str::len) + answer
     }
 
-    /// Its rows. In a narrow window a turn that did its work has none: what it cost would take the place of what it
-    /// said, and is in the status line.
+    /// Its rows. In a narrow window a completed turn has none: its token usage would take space from its answer,
+    /// and is in the status line.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let is_news = !matches!(self.report.outcome, Outcome::Completed);
         if page.width < NARROW && !is_news {
@@ -96,7 +96,7 @@ impl End {
         if text.is_empty() { Vec::new() } else { rows(text, page.width, 2, Break::Words) }
     }
 
-    /// Does it say what went wrong?
+    /// Whether it shows an error.
     pub(super) fn has_cause(&self) -> bool {
         cause(&self.report.outcome).is_some()
     }

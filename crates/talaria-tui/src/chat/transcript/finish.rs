@@ -1,7 +1,7 @@
-//! The end of a turn: what had not ended by then, and what it came to.
+//! The end of a turn: open steps, and the outcome.
 //!
-//! After it nothing of the turn continues, as far as events say: what is said to run, to wait or to be at work would stay so
-//! for ever. Pages may come in any order, so the end may be here before what it ends.
+//! No events of the turn follow: steps shown as running, waiting or working would stay so indefinitely. Pages may be loaded
+//! in any order, so the end may be loaded before its steps.
 
 use talaria_core::outcome::Report;
 
@@ -12,7 +12,7 @@ use super::roll::Entry;
 use super::take::Scene;
 
 impl Transcript {
-    /// A turn has just ended. What was running until now no longer is.
+    /// A turn has just ended. Its running steps no longer run.
     pub(super) fn leave_turn(&mut self, turn: Option<i64>) {
         let is_of_turn = |cell: &&mut Cell| cell.turn.is_none() || cell.turn >= turn;
         let cells = self.roll.cells().rev().take_while(is_of_turn);
@@ -23,7 +23,7 @@ impl Transcript {
     pub(super) fn finish(&mut self, scene: Scene, report: &Report) {
         let began = scene.turn.and_then(|turn| self.turns.get(&turn));
         let took = began.map(|began| u64::try_from(scene.at.saturating_sub(began.at)).unwrap_or(0));
-        // It may have stayed when the answer before it was let go of.
+        // It may have been kept when the answer before it was dropped.
         self.roll.remove((scene.seq, 1));
         // After the place of an answer that only this event reports.
         let end = Cell::new((scene.seq, 1), scene.turn, Body::End(Box::new(End::new(report, took))));
@@ -31,7 +31,7 @@ impl Transcript {
         self.look_for_answer(key, scene.turn);
     }
 
-    /// Older events came: more may be known about answers.
+    /// Older events were loaded: more may be known about answers.
     pub(super) fn look_for_answers(&mut self) {
         let open = self.roll.cells().filter_map(|cell| match &cell.body {
             Body::End(end) if end.has_answer() => Some((cell.key, cell.turn)),
@@ -51,7 +51,7 @@ impl Transcript {
         }
     }
 
-    /// Did the model say something meant for the reader, in this turn, before this place? Not known, if it may lie in a hole.
+    /// Whether the model wrote a message for the reader in this turn before this position. Unknown if it may be in a hole.
     fn is_answered(&self, before: KeyPress, turn: Option<i64>) -> Option<bool> {
         let turn = turn?;
         let began = self.turns.get(&turn).map(|began| began.seq);
@@ -68,8 +68,8 @@ impl Transcript {
         Some(false)
     }
 
-    /// Older events came: what they report as running may belong to a turn whose end was here before. With a hole between, it may have
-    /// ended in there.
+    /// Older events were loaded: steps that they report as running may belong to a turn whose end is loaded already. With a
+    /// hole between, they may have ended in there.
     pub(super) fn look_for_left(&mut self) {
         let mut over = None;
         for entry in self.roll.entries().rev() {

@@ -1,11 +1,11 @@
-//! What is shown in short, and what whole: one thing after the other, from the last one in view upwards, or everything.
+//! Folding: one cell after the other, from the last visible one upwards, or everything.
 //!
-//! One thing is unfolded at a time, so that what was in view stays near. After the first one all are short again.
+//! One cell is unfolded at a time, so that the visible rows stay near. After the first one all are folded again.
 
 use super::cell::{Cell, Folding, KeyPress, Page};
 use super::{Fold, Transcript};
 
-/// What is unfolded one after the other.
+/// Cells that are unfolded one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     /// Those that come, the next one last.
@@ -27,7 +27,7 @@ impl Transcript {
         }
     }
 
-    /// The window moves: what is unfolded stays so, and the next time begins with what is in view then.
+    /// The window moves: unfolded cells stay so, and the next step begins with the cells visible then.
     pub(super) fn stop_unfolding(&mut self) {
         self.round = Round::default();
     }
@@ -51,7 +51,7 @@ impl Transcript {
         }
     }
 
-    /// What is in view and has two looks, from top to bottom.
+    /// Visible cells that can be folded, from top to bottom.
     fn foldable(&mut self) -> Vec<KeyPress> {
         let (paint, width, now, wall) = (self.paint, self.size.0, self.now, self.wall(self.now));
         let is_heard = self.is_heard;

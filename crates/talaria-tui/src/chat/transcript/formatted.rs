@@ -69,7 +69,7 @@ impl Formatted {
         &self.rows
     }
 
-    /// Takes what is new of a text, which comes in two parts.
+    /// Feeds the new part of a text, which has two parts.
     pub(super) fn feed(&mut self, parts: [&str; 2], page: &Page<'_>, code: &mut Code) {
         self.rows.truncate(self.settled);
         self.paint = Some(page.paint);
@@ -85,7 +85,7 @@ impl Formatted {
         }
     }
 
-    /// Nothing more comes.
+    /// The text is complete.
     pub(super) fn finish(&mut self, page: &Page<'_>, code: &mut Code) {
         if !std::mem::replace(&mut self.is_ended, true) {
             self.markdown.finish(&mut self.open);
@@ -93,20 +93,20 @@ impl Formatted {
         }
     }
 
-    /// What is not for good yet.
+    /// The draft.
     pub(super) fn draft(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let mut text = self.open.clone();
         text.append(self.markdown.draft());
         if text.is_empty() { Vec::new() } else { rows(text, page.width, 0, Break::Anywhere) }
     }
 
-    /// Shows this below what stays.
+    /// Shows this below the settled text.
     pub(super) fn put_draft(&mut self, draft: Vec<StyledLine>) {
         self.rows.truncate(self.settled);
         self.rows.extend(draft);
     }
 
-    /// Highlights the code in these rows, within the budget. Returns whether more is to be done.
+    /// Highlights the code in these rows, within the budget. Returns whether more work remains.
     pub(super) fn light(
         &mut self,
         shown: Range<usize>,

@@ -1,4 +1,4 @@
-//! What is not here, seen from the window: which of it is wanted next, and how the window stays where it is when it comes.
+//! Holes (events that are not loaded): which one to request next, and how the window keeps its position when it is filled.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ const NEAR: usize = 12;
 const PAGE: i64 = 1000;
 
 impl Transcript {
-    /// Before a hole is filled: a window that hangs on it hangs on what comes next, unless the person wants the beginning.
+    /// Before a hole is filled: a window anchored to it is anchored to the next cell, unless the person scrolls to the
+    /// beginning.
     pub(super) fn leave_hole(&mut self, hole: Hole) {
         if let Anchor::At(key, _) = self.anchor {
             let at = self.roll.position(key);

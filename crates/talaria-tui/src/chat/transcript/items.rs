@@ -208,7 +208,7 @@ impl Transcript {
         self.step(scene, key, |step, paint| change(&mut step.crew, paint));
     }
 
-    /// Puts pieces that came from an older page before what is here.
+    /// Prepends pieces from an older page.
     pub(super) fn put_earlier(&mut self) {
         for (handle, text) in std::mem::take(&mut self.earlier) {
             let Some(cell) = self.roll.find(&handle).filter(|cell| cell.is_open()) else { continue };
@@ -240,7 +240,7 @@ impl Transcript {
         }
     }
 
-    /// The person's words: what was typed here is confirmed, wherever it was.
+    /// Input of the person: the sent line is confirmed, wherever it is.
     fn person(&mut self, scene: Scene, handle: Handle, item: &Item) {
         let ItemBody::UserMessage { text, attachments, author, .. } = &item.body else { return };
         if self.reach(scene, &handle) != Reach::Nowhere {

@@ -1,6 +1,6 @@
 //! Text of any length in bounded memory: its beginning, its end, and how much is missing between them.
 //!
-//! What is kept depends on the text alone, not on the pieces in which it came.
+//! The kept part depends on the text alone, not on its chunking.
 
 /// Represents a piece that was missed.
 const CUT: &str = " … ";
@@ -16,7 +16,7 @@ pub(super) struct Kept {
     limits: Limits,
 }
 
-/// How many bytes are kept.
+/// Maximum number of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     /// Of the beginning.
@@ -25,7 +25,7 @@ pub(super) struct Limits {
     pub(super) tail: usize,
 }
 
-/// What is there of a text.
+/// The loaded part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts<'a> {
     /// The beginning.
@@ -73,13 +73,13 @@ impl Kept {
         }
     }
 
-    /// Puts what came before in front.
+    /// Prepends earlier text.
     pub(super) fn push_front(&mut self, earlier: &str) {
         let mut whole = Self::of(earlier, self.limits);
         let parts = self.parts();
         whole.push(parts.head);
         if parts.missing > 0 {
-            // The gap stays a gap: what was before it is no longer known to touch what was after it.
+            // The gap remains: the parts before and after it are not contiguous.
             whole.total += parts.missing;
             whole.tail.clear();
         }
@@ -88,7 +88,7 @@ impl Kept {
         *self = whole;
     }
 
-    /// What is there.
+    /// The loaded parts.
     pub(super) fn parts(&self) -> Parts<'_> {
         let tail = &self.tail[self.shown_tail_start()..];
         Parts { head: &self.head, missing: self.total - self.head.len() - tail.len(), tail }
@@ -99,7 +99,7 @@ impl Kept {
         self.total
     }
 
-    /// Where something will be missing, if what comes next does not follow what is there; nothing if it is said already.
+    /// Position of a gap, if the next piece is not contiguous; none if it is marked already.
     pub(super) fn cut(&self) -> &'static str {
         if self.total == 0 || self.last().ends_with(CUT) { "" } else { CUT }
     }
@@ -116,12 +116,12 @@ impl Kept {
         self.line_ends + usize::from(!last.is_empty() && !last.ends_with('\n'))
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.head.capacity() + self.tail.capacity()
     }
 
-    /// The whole text, as far as it is there.
+    /// The loaded text.
     pub(super) fn text(&self) -> String {
         let parts = self.parts();
         format!("{}{}", parts.head, parts.tail)
@@ -141,7 +141,7 @@ impl Kept {
     }
 }
 
-/// What is said where something is missing.
+/// Text of a gap.
 pub(super) fn missing_note(bytes: usize) -> Option<String> {
     (bytes > 0).then(|| format!("... {} are not shown here; /export writes everything ...", size(bytes)))
 }

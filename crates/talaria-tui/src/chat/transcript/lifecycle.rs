@@ -48,7 +48,8 @@ impl Lifecycle {
         *self == Self::Held
     }
 
-    /// The person has answered. With a yes its time begins now; with a no it does not run until an event says how it ended.
+    /// The person has answered. With a yes its time begins now; with a no it counts as not running until an event reports
+    /// its end.
     pub(super) fn release(&mut self, now: i64, decision: Decision, by: Who) {
         if *self != Self::Held {
             return;

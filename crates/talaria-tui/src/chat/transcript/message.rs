@@ -1,7 +1,7 @@
-//! What the model says: Markdown that grows, and thoughts, which are shown in short.
+//! Messages of the model: growing Markdown, and reasoning, which is folded.
 //!
-//! The text is fed to the formatter piece by piece as it comes; only another width, or a text that was replaced, begins anew.
-//! Of a giant text the beginning and the end are shown.
+//! The text is fed to the formatter piece by piece; only another width, or a replaced text, restarts. Of a giant text the
+//! beginning and the end are shown.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
 /// A window in which a thought in short does not name its key.
 const NARROW: usize = 40;
 
-/// What a message is to its reader.
+/// Role of a message for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Voice {
     /// Meant for the reader.
@@ -36,7 +36,7 @@ pub(super) struct Message {
     voice: Voice,
     text: Kept,
     is_ended: bool,
-    /// Did its end tell all of it?
+    /// Whether its end contained the whole text.
     is_whole: bool,
     sheet: Option<Formatted>,
     /// The one row of a thought that is shown in short.
@@ -67,12 +67,12 @@ impl Message {
         }
     }
 
-    /// What comes next may not follow what is there.
+    /// The next piece may not be contiguous.
     pub(super) fn cut(&mut self) {
         self.push(self.text.cut());
     }
 
-    /// Puts what was said before in front.
+    /// Prepends earlier text.
     pub(super) fn push_front(&mut self, earlier: &str) {
         self.text.push_front(earlier);
         self.sheet = None;
@@ -97,7 +97,7 @@ impl Message {
         self.is_ended = true;
     }
 
-    /// Says what it is to the reader.
+    /// Sets its role for the reader.
     pub(super) fn speak(&mut self, voice: Voice) {
         if self.voice != voice {
             self.voice = voice;
@@ -110,12 +110,12 @@ impl Message {
         !self.is_ended
     }
 
-    /// Did its end tell all of it, so that no piece can be missing?
+    /// Whether its end contained the whole text, so that no piece can be missing.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Is it meant for the reader?
+    /// Whether it is meant for the reader.
     pub(super) fn is_answer(&self) -> bool {
         self.voice == Voice::Answer
     }
@@ -125,7 +125,7 @@ impl Message {
         self.voice == Voice::Thought
     }
 
-    /// What it takes in memory, rows left out.
+    /// Its memory use, without rows.
     pub(super) fn weight(&self) -> usize {
         size_of::<Self>() + self.text.weight() + self.code.weight()
     }
@@ -158,7 +158,7 @@ impl Message {
         self.sheet = Some(sheet);
     }
 
-    /// Highlights the code in these rows, within the budget. Returns whether more is to be done.
+    /// Highlights the code in these rows, within the budget. Returns whether more work remains.
     pub(super) fn light(&mut self, shown: Range<usize>, lights: &Highlighter, budget: &mut Budget) -> bool {
         self.sheet.as_mut().is_some_and(|sheet| sheet.light(shown, &mut self.code, lights, budget))
     }
@@ -177,13 +177,13 @@ impl Message {
 
     fn markdown(&self, page: &Page<'_>) -> Markdown {
         let markdown = Markdown::new(page.paint, Some(page.paper()), self.style(), self.margin(page.paint));
-        // Lines of code that are made anew have no margin.
+        // Rebuilt lines of code have no margin.
         if self.is_thought() { markdown } else { markdown.with_code() }
     }
 
     fn feed(&mut self, sheet: &mut Formatted, page: &Page<'_>) {
         let parts = self.text.parts();
-        // With something missing, what is fed ends where the beginning of the text does.
+        // With a gap, only the beginning of the text is fed.
         let follows = if parts.missing == 0 { parts.tail } else { "" };
         sheet.feed([parts.head, follows], page, &mut self.code);
         if self.is_ended || parts.missing > 0 {

@@ -1,8 +1,7 @@
-//! What is missing of a time in which no engine listened: said until it is here.
+//! Notes about parts missed while no engine was connected: shown until they are loaded.
 //!
-//! What was cut off by such a time comes whole when its step completes. From then on it would be false to say that it is
-//! missing, so the note loses that part, and goes when nothing is left of it. What cannot be looked up, since it lies in
-//! a hole, stays said.
+//! A text cut off by such a gap arrives complete when its step completes. From then on the note would be false, so it
+//! loses that part, and is removed when nothing is left of it. Parts in a hole cannot be checked, so their note is kept.
 
 use talaria_core::gap::{self, Gap, Missing};
 use talaria_core::ids::ItemId;
@@ -38,7 +37,7 @@ impl Transcript {
         self.missed.push(Missed { key, turn: scene.turn, found: gap.found, missing, open });
     }
 
-    /// A step of this turn completed, or the turn did, or older events came: says no longer what is here by now.
+    /// A step of this turn completed, or the turn did, or older events were loaded: updates the notes.
     pub(super) fn look_for_missed(&mut self, turn: Option<i64>) {
         let mut notes = std::mem::take(&mut self.missed);
         notes.retain_mut(|note| note.turn != turn || self.is_still_missing(note));
@@ -126,7 +125,7 @@ impl Transcript {
         })
     }
 
-    /// What is before a note and is of its turn, or may be, the nearest first.
+    /// Cells before a note that belong to its turn, or may, nearest first.
     fn cells_before(&self, note: &Missed) -> impl Iterator<Item = &Entry> {
         let turn = note.turn;
         let at = self.roll.position(note.key);

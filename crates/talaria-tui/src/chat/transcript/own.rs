@@ -1,6 +1,6 @@
-//! A shell command of the person that has ended: what it printed, and how it ended. It folds as a command of Codex does.
+//! A shell command of the person that has ended: output and exit status. It folds as a command of Codex does.
 //!
-//! The model does not see it, and no event brings it back.
+//! The model does not see it, and no event restores it.
 
 use std::time::Duration;
 
@@ -18,9 +18,9 @@ const LIMITS: Limits = Limits { head: 512 * 1024, tail: 1024 };
 /// A shell command of the person that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// What was typed.
+    /// The typed command.
     pub command: String,
-    /// What it printed; not yet made harmless.
+    /// Its output; not yet made harmless.
     pub output: String,
     /// Is the beginning of what it printed gone?
     pub is_cut: bool,
@@ -28,7 +28,7 @@ pub struct Ran {
     pub exit: Option<i32>,
     /// How long it ran; `None` if it did not run.
     pub took: Option<Duration>,
-    /// What a person should know besides.
+    /// Note for the user.
     pub note: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl Own {
         Self { ran, output }
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.ran.command.len() + self.output.weight()
     }

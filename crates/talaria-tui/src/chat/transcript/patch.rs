@@ -12,7 +12,7 @@ use talaria_render::{Style, StyledLine, cut, spinner, tool_line};
 
 /// Lines of a diff that is shown in short.
 const FEW: usize = 24;
-/// Bytes that are kept of a change.
+/// Maximum size of a kept change.
 const LONGEST: usize = 96 * 1024;
 
 /// A change of files.
@@ -56,7 +56,7 @@ impl Patch {
         self.changes = changes.iter().map(keep).collect();
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.changes.iter().map(|(change, _)| size_of::<FileChange>() + change.diff.len()).sum()
     }

@@ -1,4 +1,4 @@
-//! What the person said, behind a bar. Long pastes are shown in short.
+//! Input of the person, with a bar in front. Long pastes are folded.
 
 use talaria_core::item::Attachment;
 use talaria_guard::plain::reveal_line;
@@ -14,11 +14,11 @@ const LIMITS: Limits = Limits { head: 32 * 1024, tail: 8 * 1024 };
 /// Lines that are shown of a long one.
 const FEW: usize = 12;
 
-/// What the person said.
+/// Input of the person.
 #[derive(Debug)]
 pub(super) struct Person {
     text: Kept,
-    /// What the text does not name.
+    /// Parts that the text does not name.
     attachments: Vec<String>,
     state: State,
 }
@@ -32,14 +32,14 @@ enum State {
 }
 
 impl Person {
-    /// What was typed and is not known to have arrived.
+    /// Sent input that is not confirmed.
     pub(super) fn pending(text: &str, images: &[String]) -> Self {
         let image = |path: &String| Attachment { kind: "image".to_owned(), name: Some(path.clone()) };
         let attachments: Vec<_> = images.iter().map(image).collect();
         Self { state: State::Pending, ..Self::said(text, &attachments) }
     }
 
-    /// What Codex says was said.
+    /// Input confirmed by Codex.
     pub(super) fn said(text: &str, attachments: &[Attachment]) -> Self {
         let told = |one: &Attachment| match &one.name {
             Some(name) => named(&one.kind, name),
@@ -74,7 +74,7 @@ impl Person {
         self.text.lines() > FEW
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.text.weight() + self.attachments.iter().map(String::len).sum::<usize>()
     }

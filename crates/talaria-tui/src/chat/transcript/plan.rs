@@ -12,7 +12,7 @@ use talaria_render::notice;
 pub(super) struct Plan {
     /// Why it changed last.
     pub(super) explanation: Option<String>,
-    /// What is to be done.
+    /// The steps.
     pub(super) steps: Vec<PlanStep>,
 }
 
@@ -24,7 +24,7 @@ impl Plan {
         rows(text, page.width, hang, Break::Words)
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.steps.iter().map(|step| size_of::<PlanStep>() + step.step.len()).sum()
     }

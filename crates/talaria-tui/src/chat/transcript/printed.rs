@@ -1,4 +1,4 @@
-//! What came out of something: in short a few of its lines and how many more there are, unfolded all of them.
+//! Output of a step: folded a few lines and the number of further ones, unfolded all of them.
 //!
 //! Steps and shell commands of the person show their output by this one rule.
 

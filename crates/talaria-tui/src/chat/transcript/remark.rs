@@ -1,4 +1,4 @@
-//! Lines beside the work: notices of the turn, and what the chat itself has to say.
+//! Single lines: notices of the turn, and messages of the chat itself.
 
 use super::cell::{Page, Section};
 use super::kept::{Kept, Limits};
@@ -25,7 +25,7 @@ enum Weight {
     Aside,
     /// It is worth a look.
     Warning,
-    /// What is in force, in its own styles.
+    /// The settings in force, styled.
     Head,
     /// A word of the chat, in its own styles.
     Ours(Tone),
@@ -44,7 +44,7 @@ impl Remark {
         Self::new(Weight::Warning, text)
     }
 
-    /// What is in force.
+    /// The settings in force.
     pub(super) fn head(text: StyledText) -> Self {
         Self { weight: Weight::Head, text, count: 1 }
     }
@@ -69,7 +69,7 @@ impl Remark {
         self.count += 1;
     }
 
-    /// What it is next to.
+    /// Kind of block, for spacing.
     pub(super) fn section(&self) -> Section {
         match self.weight {
             Weight::Head => Section::Head,
@@ -79,7 +79,7 @@ impl Remark {
         }
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.text.weight()
     }

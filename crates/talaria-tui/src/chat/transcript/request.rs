@@ -10,16 +10,16 @@ use talaria_render::{Color, Style, StyledLine, StyledText, cut, notice, tool_lin
 
 const LIMITS: Limits = Limits { head: 8 * 1024, tail: 1024 };
 
-/// What a step does that a person is asked about.
+/// Status of a step that waits for a person.
 const WAITS: &str = "waiting for an answer";
 
-/// What a step did that a person was asked about, and no one answered.
+/// Status of a step whose request was not answered.
 const UNANSWERED: &str = "did not run: not answered";
 
-/// What is known of a step that Codex asked about, and that another client may have accepted.
+/// Status of a step that another client may have accepted.
 const ELSEWHERE: &str = "not answered here; it may have run";
 
-/// What is known of a step that had begun when the connection was lost.
+/// Status of a step that had begun when the connection was lost.
 const UNHEARD: &str = "it may still be running";
 
 /// What became of a question that was open when the turn ended.
@@ -28,7 +28,7 @@ const LEFT: &str = "no answer was seen before the turn ended";
 /// A question that was asked.
 #[derive(Debug)]
 pub(super) struct Request {
-    /// What it is about; nothing if its beginning is not here.
+    /// Its subject; none if its beginning is not loaded.
     about: Option<Kept>,
     /// The command or the change that waits for it.
     step: Option<ItemId>,
@@ -47,7 +47,7 @@ enum State {
         by: Who,
         why: Option<String>,
     },
-    /// The turn ended, and nothing was heard of an answer.
+    /// The turn ended without an answer.
     Left,
 }
 
@@ -79,7 +79,7 @@ impl Request {
         self.state = State::Closed { at, decision, by, why };
     }
 
-    /// Its turn ended, and nothing was heard of an answer.
+    /// Its turn ended without an answer.
     pub(super) fn leave(&mut self) {
         self.state = State::Left;
     }
@@ -92,7 +92,7 @@ impl Request {
         }
     }
 
-    /// What does not run before this is decided.
+    /// The step that waits for this decision.
     pub(super) fn step(&self) -> Option<&ItemId> {
         self.step.as_ref()
     }
@@ -102,7 +102,7 @@ impl Request {
         matches!(self.state, State::Open)
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         self.about.as_ref().map_or(0, Kept::weight)
     }

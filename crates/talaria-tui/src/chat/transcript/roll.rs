@@ -1,8 +1,8 @@
 //! All cells in their order, and the holes where cells were, or could be fetched.
 //!
-//! Memory is bounded here: cells far from the view give way to a hole that knows which events made them. Cells that further
-//! events may change stay, so that fetching a hole again cannot leave anything half done. A hole costs one row and asks
-//! for its events when it comes near.
+//! Memory is bounded here: cells far from the view are replaced by a hole that records their events. Cells that further
+//! events may change are kept, so that filling a hole again is complete. A hole takes one row and requests its events when
+//! it is near the view.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::{Range, RangeInclusive};
@@ -11,7 +11,7 @@ use talaria_core::ids::{ItemId, ThreadId, TicketId};
 
 use super::cell::{Cell, KeyPress};
 
-/// How much may be kept, in bytes, before cells far from the view go.
+/// Memory in bytes above which cells far from the view are dropped.
 const HEAVY: usize = 8 * 1024 * 1024;
 /// How much is left then.
 const LIGHT: usize = 4 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub(super) enum Handle {
     News(Option<i64>, String),
 }
 
-/// A cell, or a place where there are none.
+/// A cell, or a hole.
 #[derive(Debug)]
 pub(super) enum Entry {
     Cell(Box<Cell>),
@@ -51,7 +51,7 @@ pub(super) struct Hole {
 }
 
 impl Entry {
-    /// The first event that is not before it. One that no event made comes after the event of its number.
+    /// The first event that is not before it. A cell without an event follows the event of its number.
     fn first(&self) -> i64 {
         let (seq, sub) = self.key();
         if sub >= LOCAL { seq.saturating_add(1) } else { seq }
@@ -105,7 +105,7 @@ impl Roll {
         self.entries.iter_mut()
     }
 
-    /// Where a place is: what is there, or what comes next.
+    /// Index of a position, or of the next cell.
     pub(super) fn position(&self, key: KeyPress) -> usize {
         self.entries.partition_point(|entry| entry.key() < key)
     }
@@ -127,7 +127,7 @@ impl Roll {
         self.index.insert(handle, key);
     }
 
-    /// Puts a cell in its place. A place that is taken moves it after what is there.
+    /// Inserts a cell at its position, after a cell that is there already.
     pub(super) fn insert(&mut self, mut cell: Cell) -> KeyPress {
         let mut at = self.position(cell.key);
         while self.entries.get(at).is_some_and(|entry| entry.key() == cell.key) {
@@ -213,7 +213,7 @@ impl Roll {
             let hole = match entry {
                 Entry::Hole(hole) => hole,
                 Entry::Cell(cell) => {
-                    // What was typed and is not confirmed is open too: no event could bring it back.
+                    // Unconfirmed input counts as open, too: no event could restore it.
                     let may_change = cell.is_open() || cell.last >= cut;
                     if *weight <= LIGHT || may_change {
                         kept.push(Entry::Cell(cell));
@@ -221,7 +221,7 @@ impl Roll {
                     }
                     *weight -= cell.weight().min(*weight);
                     gone.push(cell.key);
-                    // No event brings it back.
+                    // No event restores it.
                     if cell.key.1 >= LOCAL {
                         continue;
                     }

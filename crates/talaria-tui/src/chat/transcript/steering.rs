@@ -8,10 +8,10 @@ use super::cell::{Body, KeyPress};
 use super::remark::Remark;
 use super::take::Scene;
 
-/// What the note says.
+/// Text of the note.
 const UNREAD: &str = "sent to the running turn; not read yet";
 
-/// What the running turn was handed and has not shown.
+/// Input passed to the running turn that it has not confirmed.
 #[derive(Debug, Default)]
 pub(super) struct Handed {
     /// The texts, the oldest first, with their secrets masked.
@@ -54,7 +54,7 @@ impl Transcript {
         }
     }
 
-    /// The turn is over. An event of its own says what it never read.
+    /// The turn is over. A separate event lists unread input.
     pub(super) fn end_handed(&mut self, scene: Scene) {
         if self.is_newest(scene) {
             self.handed.texts.clear();

@@ -1,7 +1,7 @@
 //! A step that takes time: a command, a call of a tool, a search, work for sub-agents. Its lines grow in place.
 //!
-//! In short: what it is, for how long, how it ended, the last lines of what came out. Unfolded: all of it. It has ended only
-//! when an event says so.
+//! Folded: name, duration, outcome, the last lines of output. Unfolded: all of it. It has ended only when an event reports
+//! that.
 
 use talaria_core::background::BackgroundEnd;
 use talaria_core::item::{ItemBody, Status, ToolResult};
@@ -18,7 +18,7 @@ use talaria_render::{Paint, Style, StyledLine, cut, plain, plain_line, spinner, 
 
 const OUTPUT: Limits = Limits { head: 32 * 1024, tail: 32 * 1024 };
 const CALL: Limits = Limits { head: 8 * 1024, tail: 1024 };
-/// More of a name is not kept; no window shows it.
+/// Maximum length of a name; no window shows more.
 const LONGEST_LABEL: usize = 2000;
 
 /// Columns of a name that stay when the rest of its row is long.
@@ -36,14 +36,14 @@ const HEADLESS: &str = "a step whose start is not loaded";
 /// A step.
 #[derive(Debug)]
 pub(super) struct Step {
-    /// What it is; nothing if its beginning is not here.
+    /// Its kind; none if its beginning is not loaded.
     name: Option<Name>,
     /// The command or the arguments.
     call: Option<Kept>,
-    /// What it says about its failure.
+    /// Its error text.
     failure: Option<Kept>,
     output: Kept,
-    /// Did its end tell all of its output?
+    /// Whether its end contained all of its output.
     is_whole: bool,
     progress: Option<String>,
     pub(super) life: Lifecycle,
@@ -73,7 +73,7 @@ impl Step {
         step
     }
 
-    /// Something came out of a step whose start is not loaded.
+    /// Output of a step whose start is not loaded.
     pub(super) fn headless(since: i64) -> Self {
         let output = Kept::new(OUTPUT);
         let (progress, crew, life) = (None, Crew::default(), Lifecycle::Running(since));
@@ -115,12 +115,12 @@ impl Step {
         self.output.push(delta);
     }
 
-    /// What comes next may not follow what is there.
+    /// The next piece may not be contiguous.
     pub(super) fn cut(&mut self) {
         self.output.push(self.output.cut());
     }
 
-    /// Puts output that came before in front.
+    /// Prepends earlier output.
     pub(super) fn print_front(&mut self, earlier: &str) {
         self.output.push_front(earlier);
     }
@@ -137,7 +137,7 @@ impl Step {
         self.failure = tool_line::failure(body).map(|failure| Kept::of(failure.trim(), OUTPUT));
         self.life = Lifecycle::Ended(status, [end.filter(|_| self.failure.is_none()), time]);
         self.progress = None;
-        // What was streamed may lack its beginning; the whole is the truth where it is reported.
+        // Streamed output may lack its beginning; the complete output takes precedence.
         match output(body) {
             Some(output) => (self.output, self.is_whole) = (Kept::of(&output, OUTPUT), true),
             None => self.is_whole = self.output.total() == 0,
@@ -169,17 +169,17 @@ impl Step {
         self.life = Lifecycle::Ended(status, [Some(words), None]);
     }
 
-    /// Did its end tell all of its output, so that no piece can be missing?
+    /// Whether its end contained all of its output, so that no piece can be missing.
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole || self.is_only_crew()
     }
 
-    /// Does it hold nothing but sub-agents?
+    /// Whether it contains only sub-agents.
     pub(super) fn is_only_crew(&self) -> bool {
         self.life == Lifecycle::Crew
     }
 
-    /// What it takes in memory.
+    /// Its memory use.
     pub(super) fn weight(&self) -> usize {
         size_of::<Self>()
             + self.output.weight()
@@ -220,12 +220,12 @@ impl Step {
                 tool_line::line(label, *status, [end, time.clone()], Some(page.paper()), paint)
             }
             Lifecycle::Background => with_note(paint.sign("●", "*"), label, IN_BACKGROUND, page),
-            // It has no row of its own.
+            // It has no separate row.
             _ => StyledLine::default(),
         }
     }
 
-    /// Why it failed, as far as the first row has room for it. Unfolded, what does not fit is below it.
+    /// Why it failed, as far as the first row has room for it. Unfolded, the rest is below it.
     fn failure_in_head(&self, page: &Page<'_>) -> Option<String> {
         let failure = self.failure.as_ref()?.shown();
         let failure = plain_line(&failure);
@@ -299,7 +299,7 @@ fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<StyledLine>) {
     wrap(page.paint.line(Style::DIM, text), page.width, hang, Break::Anywhere, out);
 }
 
-/// What it was called with, beside its name.
+/// Its arguments, next to its name.
 fn call(body: &ItemBody) -> Option<String> {
     match body {
         ItemBody::Command { command, .. } => Some(tool_line::unwrapped(command).into_owned()),
@@ -311,7 +311,7 @@ fn call(body: &ItemBody) -> Option<String> {
     }
 }
 
-/// What came out of it.
+/// Its output.
 fn output(body: &ItemBody) -> Option<String> {
     match body {
         ItemBody::Command { output, .. } => output.clone(),

@@ -35,7 +35,7 @@ pub(super) enum Reach {
     Nowhere,
     /// It was seen.
     Seen,
-    /// It came before what is here of this cell.
+    /// It precedes the loaded part of this cell.
     Earlier(KeyPress),
     /// It is news to this cell.
     Later(KeyPress),
@@ -204,7 +204,7 @@ impl Transcript {
         self.started = Some(started.clone());
     }
 
-    /// Codex says which model answers; what is known is not said again.
+    /// Codex says which model answers; a known model is not repeated.
     fn show_model(&mut self, scene: Scene, model: &str, effort: Option<&str>) {
         let known = self.started.as_mut();
         if known.as_ref().is_some_and(|known| known.model == model && known.effort.as_deref() == effort) {
@@ -233,7 +233,7 @@ impl Transcript {
         }
     }
 
-    /// Says something in one line; what has the same name in this turn is counted there.
+    /// Adds a line; a repeated one in this turn is counted.
     fn tell_once(&mut self, scene: Scene, name: &str, news: NewsLine) {
         let handle = Handle::News(scene.turn, name.to_owned());
         match self.reach(scene, &handle) {

@@ -1,4 +1,4 @@
-//! What the transcript promises: screens of every kind of cell, and what holds for any events.
+//! Promises of the transcript: screens of every kind of cell, and invariants for any events.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn feed(transcript: &mut Transcript, events: &[Numbered]) {
     }
 }
 
-/// What is to be seen two seconds after the last event.
+/// The screen two seconds after the last event.
 fn view(transcript: &mut Transcript, width: u16, height: u16) -> View {
     let now = Duration::from_secs(transcript.newest_seq().unwrap_or(0) as u64 + 2);
     transcript.view(width, height, now)

@@ -13,7 +13,7 @@ use talaria_render::plain_line;
 /// At most this many characters of queued input are shown.
 const LABEL: usize = 200;
 
-/// What is said to wait.
+/// Notes about queued input.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     notes: Vec<Note>,
@@ -47,7 +47,7 @@ impl Transcript {
         self.waiting.notes.push(Note { key, text: input.text.clone() });
     }
 
-    /// It was said: of several that are alike, it is the oldest one that came before.
+    /// It was sent: of several equal ones, the oldest.
     pub(super) fn waits_no_longer(&mut self, scene: Scene, text: &str) -> bool {
         let is_it = |note: &Note| note.key.0 < scene.seq && note.is(text);
         let Some(at) = self.waiting.notes.iter().position(is_it) else { return false };
@@ -55,7 +55,7 @@ impl Transcript {
         self.roll.remove(note.key).is_some()
     }
 
-    /// It was taken back. Told again, after its page was let go, it still counts once.
+    /// It was returned. If its page is loaded again, it still counts once.
     pub(super) fn show_unqueued(&mut self, scene: Scene, text: &str) {
         let is_known = |known: &(i64, String)| known.0 == scene.seq && known.1 == text;
         if self.waiting.taken_back.iter().any(is_known) {
@@ -66,7 +66,7 @@ impl Transcript {
         }
     }
 
-    /// Older events came: what they say to be waiting may have been said or taken back in newer ones.
+    /// Older events were loaded: input that they report as queued may have been sent or returned in newer ones.
     pub(super) fn look_for_said(&mut self) {
         let Waiting { notes, taken_back } = &mut self.waiting;
         if notes.is_empty() {

@@ -1,8 +1,7 @@
 //! Where the window is, and what is in it.
 //!
-//! The window hangs on a cell and a row of it, or on the end. So text that is added below moves nothing, and the heights of
-//! cells that are out of view are not needed: only what is in view, or is scrolled over, is laid out. Its rows are kept for a
-//! while.
+//! The window is anchored to a row of a cell, or to the end. So text that is added below moves nothing, and the heights of
+//! invisible cells are not needed: only visible cells, and those scrolled over, are laid out. Its rows are kept for a while.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -18,7 +17,7 @@ const LAID: usize = 200;
 /// How much code is read for a frame, in bytes: about a millisecond.
 const READ: usize = 250;
 
-/// What the window hangs on.
+/// Anchor of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     /// The end, wherever it moves.
@@ -33,7 +32,7 @@ pub(super) enum Anchor {
 type Position = (usize, usize);
 
 impl Transcript {
-    /// What is to be seen in a window of this size. `now` is the time since the start of the program.
+    /// The visible rows of a window of this size. `now` is the time since the start of the program.
     pub fn view(&mut self, width: u16, height: u16, now: Duration) -> View {
         self.size = (usize::from(width).max(1), usize::from(height));
         self.now = now;
@@ -75,7 +74,7 @@ impl Transcript {
         }
     }
 
-    /// Is the end in view, and stays so?
+    /// Whether the window follows the end.
     pub fn is_at_bottom(&self) -> bool {
         self.anchor == Anchor::Bottom
     }
@@ -218,7 +217,7 @@ impl Transcript {
         out.len() - before
     }
 
-    /// Highlights code in these rows of an entry. Returns whether more is to be done.
+    /// Highlights code in these rows of an entry. Returns whether more work remains.
     fn light(&mut self, at: usize, rows: Range<usize>, budget: &mut Budget) -> bool {
         let gap = self.gap(at);
         let Some(lights) = &self.lights else { return false };

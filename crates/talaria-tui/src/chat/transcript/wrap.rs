@@ -11,7 +11,7 @@ use talaria_render::{Style, StyledLine, StyledText};
 /// Where a line may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Break {
-    /// Between words, where there are any. The space at the break goes.
+    /// Between words, where there are any. The space at the break is dropped.
     Words,
     /// Anywhere: nothing is left out.
     Anywhere,

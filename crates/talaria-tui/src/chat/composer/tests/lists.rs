@@ -1,4 +1,4 @@
-//! Completion: what is listed, how it is chosen, what Enter does.
+//! Completion: entries, selection, effect of Enter.
 
 use expect_test::expect;
 

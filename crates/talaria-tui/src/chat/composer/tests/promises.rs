@@ -1,4 +1,4 @@
-//! What holds for any keys and pastes.
+//! Invariants for any keys and pastes.
 
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -127,7 +127,7 @@ fn check_cursor(composer: &Composer) {
         assert_eq!(whole.text, text);
         assert!(unit.kind != Kind::Paste || whole.units[0].label == unit.label, "{unit:?}");
     }
-    // What the screen shows of images is what is sent and found again.
+    // Images on the screen equal those that are sent and recalled.
     let (sent, images) = (buffer.content().sent(), buffer.content().images());
     let labels = buffer.units().iter().filter(|unit| unit.kind != Kind::Paste).map(|unit| &unit.label);
     assert!(labels.eq(&images::markers(&images)), "{:?}", buffer.units());

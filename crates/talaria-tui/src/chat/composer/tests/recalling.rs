@@ -151,7 +151,7 @@ fn search_finds_goes_on_and_is_taken_or_left() {
     .assert_eq(&screen(&mut composer, 40, 4));
 }
 
-/// What is said when Enter is pressed.
+/// The input sent by Enter.
 fn said(composer: &mut Composer, script: &str) -> String {
     match type_in(composer, &format!("{script}<Enter>")) {
         Reaction::Submit(prompt) => prompt.text,
@@ -184,7 +184,7 @@ fn every_draft_comes_back_and_none_that_was_sent_or_is_there_already() {
         assert_eq!(said(&mut composer, &format!("{way} changed")), "draft changed", "{way}");
         assert!(composer.is_empty(), "{way}");
     }
-    // What was only brought back is no draft.
+    // A recalled line is not a draft.
     assert_eq!(
         said(&mut composer, "<C-r>build<Enter><C-r>model<Enter><C-r>first<Enter>"),
         "first line\nsecond line"

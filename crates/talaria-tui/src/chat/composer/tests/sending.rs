@@ -147,7 +147,7 @@ fn several_images_are_asked_for_one_after_the_other() {
     assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] /tmp/b.png [image c d.png]▏\n");
 }
 
-/// Pastes the path of an image that is there.
+/// Pastes the path of an existing image.
 fn attach(composer: &mut Composer, path: &str) {
     assert_eq!(composer.paste(path), Reaction::WantImage(path.to_owned()));
     composer.image(path, Some(path));
@@ -165,7 +165,7 @@ fn images_keep_their_place_in_the_sentence_and_are_told_apart() {
     let images = vec!["/v/a.png".to_owned(), "/w/a.png".to_owned()];
     let prompt = PromptDraft { text: shown.to_owned(), images };
     assert_eq!(type_in(&mut composer.clone(), "<Enter>"), Reaction::Submit(prompt));
-    // The first one is cut out, and put in after the other: twice.
+    // The first one is cut, and pasted after the other: twice.
     type_in(&mut composer, "<C-Home><Del><Del><Del><Del><Del><Del><Del><Del><C-k><C-y>");
     assert_eq!(screen(&mut composer, 60, 4), "› [image a.png] with [image a.png 2] please▏\n");
     type_in(&mut composer, "<Home><Del><C-k><C-y><C-y>");

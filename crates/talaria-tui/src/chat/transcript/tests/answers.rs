@@ -60,7 +60,7 @@ fn an_answer_that_only_the_end_told_comes_back_when_it_was_let_go_of() {
     transcript.prepend(before, events[..before as usize - 1].to_vec());
     let told = screen(&mut transcript, 60, 10);
     assert!(told.starts_with(&format!("{ANSWER}\n\ntokens:")), "{told}");
-    // The end of its turn may have stayed.
+    // The end of its turn may still be loaded.
     transcript.roll.remove((2, 0));
     transcript.roll.dig(Hole { first: 2, last: 2 });
     transcript.prepend(3, events[1..2].to_vec());

@@ -1,4 +1,4 @@
-//! Sub-agents: what they do is reported as soon as they begin it.
+//! Sub-agents: their steps are shown as soon as they begin.
 
 use expect_test::expect;
 use talaria_core::event::AgentPhase;

@@ -61,7 +61,7 @@ fn what_was_unfolded_stays_so_when_the_window_moves() {
     transcript.scroll(Scroll::PageUp);
     let up = screen(&mut transcript, 60, 14);
     assert!(up.contains("  two 70\n"), "{up}");
-    // What is in view now is what the key is about.
+    // The key affects the visible cells.
     transcript.toggle_fold(Fold::Next);
     assert_eq!(whole(&mut transcript, &["two"]), Vec::<&str>::new());
 }

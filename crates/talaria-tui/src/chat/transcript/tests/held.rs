@@ -1,4 +1,4 @@
-//! What a person is asked about: it waits, says so once, and continues when it was answered.
+//! Steps with a request: they wait, show it once, and continue when it was answered.
 
 use expect_test::expect;
 use talaria_core::ids::{ItemId, TicketId};

@@ -1,4 +1,4 @@
-//! Holes: what is missing is asked for where the person comes near it, and comes without moving what is read.
+//! Holes: missing events are requested when the view is near, and loaded without moving the visible rows.
 
 use super::paging::{all_rows, turns};
 use super::*;
@@ -28,7 +28,7 @@ fn an_answer_to_an_earlier_wish_fills_no_more_than_it_brought() {
     assert_eq!(holes(&transcript), [Hole { first: 1001, last: 4500 }]);
     transcript.prepend(4501, events[3500..4500].to_vec());
     assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
-    // What was asked for twice is here once.
+    // A page requested twice is loaded once.
     transcript.prepend(1001, events[..1000].to_vec());
     assert_eq!(holes(&transcript), [Hole { first: 1001, last: 3500 }]);
     let rows = all_rows(&mut transcript, &events, 1000);

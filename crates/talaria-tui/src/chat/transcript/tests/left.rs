@@ -1,4 +1,4 @@
-//! What had not ended when its turn did: nothing is said to continue after that.
+//! Steps that had not ended when their turn did: none is shown as running after that.
 
 use expect_test::expect;
 use talaria_core::event::AgentPhase;
@@ -59,7 +59,7 @@ fn a_sub_agent_is_not_at_work_for_ever() {
         tokens: 9.6k in (4.8k cached), 12 out, 5.0s
     "#]]
     .assert_eq(&screen(&mut transcript, 60, 12));
-    // Should anything be heard of it, that is what counts.
+    // A later event takes precedence.
     let mut late = numbered(7, vec![agent(AgentPhase::Completed)]);
     late[0].turn = Some(1);
     feed(&mut transcript, &late);

@@ -1,4 +1,4 @@
-//! What is said to be missing is missing: a note about a time in which no engine listened is removed when its reason does.
+//! Notes about missed parts are true: such a note is removed when its reason disappears.
 
 use expect_test::expect;
 use talaria_core::gap::{Gap, Missing};
@@ -75,7 +75,7 @@ fn what_is_never_told_whole_stays_missing() {
         Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing
     "#]]
     .assert_eq(&notes(before(), left));
-    // The command ends, and its end does not tell its output.
+    // The command ends, and its end does not contain its output.
     let untold = vec![
         gap(&[Missing::Pieces], &[]),
         sample::ended("m", sample::message_body("half and whole.", None)),

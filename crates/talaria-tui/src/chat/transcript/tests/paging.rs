@@ -1,4 +1,4 @@
-//! Scrolling and memory: the window keeps its place, and what was let go of comes back the same.
+//! Scrolling and memory: the window keeps its position, and dropped cells are restored unchanged.
 
 use std::collections::BTreeSet;
 
@@ -125,7 +125,7 @@ fn pages_of_any_size_give_the_rows_of_the_whole() {
     let mut whole = fed(LOOK, &events);
     let expected = all_rows(&mut whole, &events, 1);
     for page in [1, 2, 3, 7, 50] {
-        // Times are not known where the beginning of a turn came later than its end.
+        // Times are unknown if the beginning of a turn was loaded after its end.
         let tail = events.len() - 8;
         let mut transcript = fed(LOOK, &events[tail..]);
         let rows = all_rows(&mut transcript, &events, page);
@@ -176,7 +176,7 @@ fn memory_is_bounded_and_what_went_comes_back() {
     assert!(all > 30_000_000);
     assert!(weight(&mut transcript) < 18_000_000, "{}", weight(&mut transcript));
     assert!(matches!(transcript.roll.get(0), Some(roll::Entry::Hole(hole)) if hole.last > 1000));
-    // To the top: everything is fetched again, page by page, and the middle goes.
+    // To the top: everything is fetched again, page by page, and the middle is dropped.
     transcript.scroll(Scroll::Top);
     while let now = view(&mut transcript, 60, 10)
         && fetch(&mut transcript, &events, 500, &now)
@@ -188,7 +188,7 @@ fn memory_is_bounded_and_what_went_comes_back() {
     // And the end is where it was.
     transcript.scroll(Scroll::Bottom);
     assert!(screen(&mut transcript, 60, 10).ends_with("tokens: 9.6k in (4.8k cached), 12 out, 4.0s\n"));
-    // On the way down nothing is missing and nothing is there twice.
+    // On the way down nothing is missing or duplicated.
     transcript.scroll(Scroll::Top);
     let mut seen = BTreeSet::new();
     loop {
@@ -225,7 +225,7 @@ fn only_what_is_near_the_view_is_laid_out() {
 
 #[test]
 fn words_of_the_chat_are_bounded_too() {
-    // What runs stays, so that only words of ours go.
+    // Running steps are kept, so only messages of the chat are dropped.
     let running = sample::began("c", sample::command_body("make", Status::InProgress, None, None));
     let mut transcript = fed(LOOK, &numbered(1, vec![sample::turn_started(), running]));
     for at in 0..400 {

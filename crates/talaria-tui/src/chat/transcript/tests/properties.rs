@@ -1,4 +1,4 @@
-//! What holds for any events, in any window, in any chunking.
+//! Invariants for any events, in any window, in any chunking.
 
 use proptest::prelude::*;
 use talaria_core::event::{AgentPhase, PlanStatus};

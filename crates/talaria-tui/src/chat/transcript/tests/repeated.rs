@@ -1,4 +1,4 @@
-//! What is said again in the same turn is counted where it was said first.
+//! A repeated notice in the same turn is counted at its first occurrence.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! What is said to wait for the next turn does wait.
+//! Input shown as queued is queued.
 
 use talaria_core::event::QueuedInput;
 use talaria_core::item::{Author, ItemBody};
