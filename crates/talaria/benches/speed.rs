@@ -1,7 +1,7 @@
 //! `cargo bench`: speed and memory as ratios against a limit, measured in one run. Prints; fails nothing.
 //!
-//! Every figure has its baseline beside it, taken on the same machine in the same minute, because wall times alone say
-//! more about the machine than about the program. `cargo bench -p talaria --bench speed -- machine start` runs two parts.
+//! Every figure has a baseline, measured on the same machine in the same minute, because wall times alone depend more on
+//! the machine than on the program. `cargo bench -p talaria --bench speed -- machine start` runs two parts.
 
 #![allow(
     clippy::unwrap_used,
@@ -46,8 +46,8 @@ fn row(figure: &str, measured: &str, aim: &str) {
     println!("{figure:<58} {measured:>10} {aim:>12}");
 }
 
-/// Takes the best of several runs: everything that disturbs a run makes it slower. What is compared runs in turns, so
-/// that a slow minute of the machine hits all of it.
+/// Takes the best of several runs: any disturbance makes a run slower. Compared runs alternate, so that a slow minute
+/// of the machine affects all of them.
 fn best<const N: usize>(runs: usize, mut contestants: [&mut dyn FnMut() -> Duration; N]) -> [Duration; N] {
     let mut best = [Duration::MAX; N];
     for _ in 0..runs {
@@ -90,12 +90,12 @@ fn parse_value(text: &str) {
     std::hint::black_box(serde_json::from_str::<Value>(text).unwrap());
 }
 
-/// Goes once through all frames, and says how long the part that counts took.
+/// Processes all frames once, and returns the duration of the measured part.
 type Pass<'a> = &'a dyn Fn(&[String]) -> Duration;
 
-/// Gives the nanoseconds a frame of every pass, its best of many short rounds. The passes take turns, so that what
-/// disturbs them hits all; everything that does makes a round slower, and a few milliseconds are short enough to be left
-/// in peace now and then on a busy machine.
+/// Returns the nanoseconds per frame of every pass, its best of many short rounds. The passes alternate, so that a
+/// disturbance affects all; it makes a round slower, and a few milliseconds are short enough to be undisturbed now and
+/// then on a busy machine.
 fn rounds<const N: usize>(frames: &[String], passes: [Pass<'_>; N]) -> [f64; N] {
     let repeats = 4_000 / frames.len() + 1;
     let mut best = [f64::MAX; N];
@@ -211,7 +211,7 @@ impl<'a> Machines<'a> {
     }
 }
 
-/// What a frame is for the machine.
+/// Input of the machine from a frame.
 fn input((number, text): (usize, &String)) -> Option<Input> {
     Some(match decode_text(text) {
         Decoded::Known(Frame::Notification(notification)) => Input::Notification(notification.into_owned()),
@@ -228,7 +228,7 @@ fn run_machine(order: &Order, frames: &[String]) {
     frames.iter().enumerate().filter_map(input).for_each(|input| machines.feed(input));
 }
 
-/// Counts only what comes after decoding. A few frames at a time, so that they are as near as in life.
+/// Measures only the work after decoding. A few frames at a time, so that they are cached as in reality.
 fn run_decoded(order: &Order, frames: &[String]) -> Duration {
     let mut machines = Machines::new(order);
     let numbered: Vec<(usize, &String)> = frames.iter().enumerate().collect();
@@ -239,7 +239,7 @@ fn run_decoded(order: &Order, frames: &[String]) -> Duration {
     few.sum()
 }
 
-/// What a session knows before each of its turns.
+/// State of a session before each of its turns.
 fn order() -> Order {
     let bounds = ThreadBounds::new(
         &json!({ "type": "dangerFullAccess" }),

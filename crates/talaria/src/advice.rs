@@ -1,4 +1,4 @@
-//! What a person can do next, as each face says it: a shell command, or a slash command of the chat. Pure.
+//! Advice to the user in the words of each front end: a shell command, or a slash command of the chat. Pure.
 //!
 //! The test here lists every step in the words of both faces in one file, so that the wording is reviewed in one place.
 

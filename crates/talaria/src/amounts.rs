@@ -1,4 +1,4 @@
-//! Times and sizes as people read them: `3 hours ago`, `1.2 GB`. Pure: the present comes as an argument.
+//! Times and sizes as people read them: `3 hours ago`, `1.2 GB`. Pure: the current time is an argument.
 
 use jiff::Timestamp;
 

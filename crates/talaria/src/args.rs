@@ -1,4 +1,4 @@
-//! The command line: what can be typed, and its help. Nothing is decided here.
+//! The command line: arguments and help. Nothing is decided here.
 
 use clap::{Args, Parser, Subcommand};
 

@@ -7,7 +7,7 @@ use talaria_render::writer;
 
 const WIDTH: usize = 30;
 
-/// Shows how an installation goes.
+/// Shows the progress of an installation.
 #[derive(Debug)]
 pub(crate) struct Bar {
     what: String,
@@ -88,7 +88,7 @@ fn drawn(progress: InstallProgress) -> String {
     }
 }
 
-/// A block that goes to and fro, a step for every five megabytes.
+/// A block that moves back and forth, a step for every five megabytes.
 fn pacing(bytes_on_disk: u64) -> String {
     const BLOCK: usize = 5;
     let way = WIDTH - BLOCK;

@@ -1,6 +1,6 @@
 //! What only a command on this machine knows, as it is sent to the engine: its environment.
 //!
-//! The engine may have been started long ago from elsewhere: what holds is what holds here.
+//! The engine may have been started long ago from elsewhere: this command's environment counts.
 
 use std::path::PathBuf;
 

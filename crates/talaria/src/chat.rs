@@ -1,7 +1,7 @@
 //! `talaria` without a command: a conversation in the terminal, as a client of the engine. Leaving it stops nothing.
 //!
-//! Two faces have one engine room (`driver`): the screen, and the plain mode for pipes, screen readers and terminals that
-//! cannot be drawn on. What can be wrong is reported before either of them begins.
+//! Two front ends share one `driver`: the screen, and the plain mode for pipes, screen readers and terminals that cannot
+//! be redrawn. Errors are reported before either of them begins.
 
 use std::io::{self, IsTerminal};
 

@@ -1,6 +1,7 @@
 //! `talaria config`: looks at Talaria's own configuration file and changes it. Starts no engine.
 //!
-//! What a key means is `talaria-core`'s, how a file is replaced the engine's `user_file`; here it is asked, done and told.
+//! `talaria-core` has the meaning of keys, `talaria_home::user_file` replaces the file; this module handles arguments and
+//! output.
 
 mod change;
 mod check;
@@ -81,14 +82,14 @@ fn read(file: &Path) -> Result<Option<String>, Trouble> {
     UserFile::read(file).map_err(|error| file_trouble(&error))
 }
 
-/// What a person reads when the file cannot be read or changed.
+/// The message if the file cannot be read or changed.
 pub(crate) fn file_trouble(error: &UserFileError) -> Trouble {
     Trouble::new(exit::FAILED, "cannot use Talaria's configuration")
         .because(error)
         .try_this(error.next_step())
 }
 
-/// What a person reads about a file that is not TOML, or of a key that cannot be changed in it.
+/// The message about a file that is not TOML, or a key that cannot be changed in it.
 pub(crate) fn text_trouble(file: &Path, problem: &talaria_core::config::ConfigProblem) -> Trouble {
     Trouble::new(exit::FAILED, format!("cannot use {}", file.display()))
         .because(problem)

@@ -1,7 +1,7 @@
 //! `talaria demo`: a real Codex turn through Talaria, on a scripted model. No account, nothing leaves the machine.
 //!
-//! Engine and Codex get homes of their own, so the user's are neither read nor written, and the engine ends with the
-//! demo. What the demo made stays, for looking at.
+//! Engine and Codex get separate homes, so the user's are neither read nor written, and the engine ends with the
+//! demo. The files of the demo are kept for inspection.
 
 use std::io;
 use std::path::{Path, PathBuf};

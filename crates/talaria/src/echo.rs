@@ -37,7 +37,7 @@ pub(crate) fn hide(terminal: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Hides it again, if it is to be hidden and another program may have changed the terminal meanwhile.
+/// Hides it again, if it should be hidden and another program may have changed the terminal meanwhile.
 pub(crate) fn hide_again() {
     let hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((terminal, before)) = &*hidden {

@@ -14,8 +14,8 @@ use talaria_server::socket_path;
 use crate::patience::patiently;
 use crate::trouble::{Trouble, complain, exit};
 
-/// Finds the engine of this home, or starts it. If a person stops it later, this command starts no other; a caller that
-/// takes further wishes says so ([`Client::for_many_wishes`]). Says how the home came here, if its engine just found out.
+/// Finds the engine of this home, or starts it. If a person stops it later, this command starts no other; an interactive
+/// caller uses [`Client::for_many_wishes`]. Reports a copied or moved home, if its engine just detected it.
 pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     let cannot =
         |cause: &dyn std::fmt::Display| Trouble::new(exit::FAILED, "cannot start the engine").because(cause);
@@ -100,7 +100,7 @@ pub(crate) fn not_known(trouble: &Trouble, look: impl Into<NextStep>) -> Trouble
     Trouble::new(trouble.exit, what).because(trouble.summary()).try_this(look)
 }
 
-/// The same where an id was typed: says which one may have been meant.
+/// The same for a typed id: suggests similar ones.
 pub(crate) fn refused_id(what: &str, error: &ClientError) -> Trouble {
     let ClientError::Problem(problem) = error else { return refused(what, error) };
     let trouble = refused(what, error);

@@ -1,4 +1,4 @@
-//! What an engine writes to standard error, which is `engine.log` for one in the background: secrets masked, one form.
+//! Standard error of an engine, which is `engine.log` for one in the background: secrets masked, one format.
 //!
 //! Three things are written there: lines of the engine (`EngineLog` is their writer), messages to a person (`complain`
 //! masks those itself), and panics (`mask_panics`). Called by `talaria serve` before the engine is opened.

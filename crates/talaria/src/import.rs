@@ -1,4 +1,4 @@
-//! `talaria import`: takes over what another program kept. The engine reads its database; it stays as it is.
+//! `talaria import`: imports the data of another program. The engine reads its database without changing it.
 
 mod hermes;
 mod page;

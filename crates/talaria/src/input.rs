@@ -1,4 +1,4 @@
-//! What goes into a turn from the command line: the prompt, images, the directory. Everything is checked before Codex is
+//! Input of a turn from the command line: the prompt, images, the directory. Everything is checked before Codex is
 //! started, so that a mistake costs nothing.
 
 use std::io::{self, Read};
@@ -22,8 +22,8 @@ pub(crate) fn read(prompt: &str, images: &[PathBuf]) -> Result<Vec<InputPart>, T
     parts(text, images)
 }
 
-/// Reads what `exec` is to say: the prompt, with standard input beside it if there is some; without a prompt, standard input
-/// is the prompt.
+/// Reads the input of `exec`: the prompt, with standard input appended if there is some; without a prompt, standard input is
+/// the prompt.
 pub(crate) fn for_exec(
     prompt: Option<&str>,
     silence: Silence,

@@ -11,8 +11,8 @@ use crate::engine::may_come_back;
 const TRIES: u32 = if cfg!(test) { 3 } else { 40 };
 const BETWEEN_TRIES: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 250 });
 
-/// Asks until there is an answer that is not only an absence. If there is none, and the connection broke once, that is the
-/// error: the engine may have heard it then, whatever became of the later tries.
+/// Retries while the engine is unavailable. If all attempts fail, and the connection broke once, that is the error: the
+/// engine may have received the request then, regardless of the later attempts.
 pub(crate) async fn insist<T, F>(ask: impl Fn() -> F) -> Result<T, ClientError>
 where
     F: Future<Output = Result<T, ClientError>>,

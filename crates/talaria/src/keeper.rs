@@ -1,8 +1,8 @@
 //! A process that restores the terminal when the program cannot: it was killed, or ran into a fault that no hook sees.
 //!
-//! A small process of the same program stays beside it and reads a pipe from it: a line for every time that the terminal is
-//! changed or given back. The system closes the pipe when the program is gone, however it went. It answers no signal, and is no
-//! part of the program's job, so that what kills that one does not kill it too. Without it everything works, only not that.
+//! A small process of the same program reads a pipe from it: a line for every change or restoration of the terminal. The
+//! system closes the pipe when the program ends for any reason. It ignores signals, and is not part of the program's job, so
+//! that a kill of the program does not kill it, too. Without it everything else works.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::process::CommandExt;
@@ -25,8 +25,8 @@ mod modes;
 /// The subcommand that is the keeper.
 pub(crate) const NAME: &str = "keep-terminal";
 
-/// Starts a program that answers no signal: not those to the job, nor the one that keeps the terminal from whoever is not
-/// its foreground.
+/// Starts a program that ignores signals: those to the job, and the one that protects the terminal from background
+/// processes.
 const DEAF: &str = r#"trap "" INT QUIT TERM HUP TSTP TTOU; exec "$0" "$@""#;
 
 /// How long a terminal that takes nothing is waited for.
@@ -35,12 +35,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The pipe to the keeper, for as long as the program lives.
 static PIPE: OnceLock<Option<ChildStdin>> = OnceLock::new();
 
-/// What a program made of its terminal, which was like this before.
+/// State of a terminal that a program changed, with its original modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     /// It is drawn on.
     Screen(Modes),
-    /// What is typed is not shown.
+    /// Echo is off.
     Typing(Modes),
 }
 
@@ -103,7 +103,7 @@ fn read(line: &str) -> Option<Held> {
     screen.or_else(|| line.strip_prefix(TYPING).and_then(Modes::read).map(Held::Typing))
 }
 
-/// A shell that has noticed the end sets its terminal as it likes; what it has set is left alone.
+/// A shell that has noticed the end sets its own modes; those are not changed.
 fn give_back(before: Modes) -> io::Result<()> {
     let mut terminal = tcgetattr(stdout())?;
     let mut text = Vec::new();
@@ -124,7 +124,7 @@ fn give_back(before: Modes) -> io::Result<()> {
     Ok(())
 }
 
-/// What is typed is shown again. Half a secret is no command for the shell.
+/// Echo is on again. Half a secret must not become a command of the shell.
 fn show_typing(before: Modes) -> io::Result<()> {
     let mut terminal = tcgetattr(stdout())?;
     if Modes::of(&terminal) == before.as_hidden() {
@@ -137,7 +137,7 @@ fn show_typing(before: Modes) -> io::Result<()> {
 
 /// What restores a terminal that was drawn on.
 pub(crate) fn put_back(text: &mut Vec<u8>) {
-    // Nothing goes wrong in memory.
+    // Writing to memory cannot fail.
     let _ = queue!(text, DisableBracketedPaste, SetCursorStyle::DefaultUserShape, Show, LeaveAlternateScreen);
 }
 

@@ -26,13 +26,13 @@ const PAGES: usize = 20;
 #[derive(Clone, Debug)]
 pub(crate) struct LastOpen {
     path: PathBuf,
-    /// What is to be remembered and is not yet.
+    /// Entries that are not written yet.
     latest: Arc<Mutex<Option<SessionId>>>,
-    /// Held while it is written.
+    /// Locked while it is written.
     writing: Arc<Mutex<()>>,
 }
 
-/// What was open where.
+/// The open conversations by directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Opened {
     /// The directory in which the program was called.
@@ -47,8 +47,8 @@ impl LastOpen {
         Self { path, latest: Arc::default(), writing: Arc::default() }
     }
 
-    /// Remembers that this conversation is open, or was until now. A slow disk does not hold up the caller; of
-    /// several that are on their way the last one counts.
+    /// Remembers that this conversation is open, or was until now. A slow disk does not block the caller; of
+    /// several pending writes the last one counts.
     pub(crate) fn note(&self, session: &SessionId) -> JoinHandle<()> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(session.clone());
         let this = self.clone();

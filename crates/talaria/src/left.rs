@@ -1,4 +1,5 @@
-//! What an engine left that is gone, in words: for `talaria stop`, `talaria status` and `talaria doctor`.
+//! Text about the leftover processes of a dead engine: for `talaria stop`, `talaria status` and `talaria
+//! doctor`.
 
 use serde_json::{Value, json};
 use talaria_engine::engine::leftovers::{LeftKind, LeftProcess};
@@ -20,7 +21,7 @@ pub(crate) fn count(processes: &[LeftProcess]) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-/// One line for each of them. Command lines are other people's words, and may hold secrets.
+/// One line for each of them. Command lines are foreign text, and may contain secrets.
 pub(crate) fn lines(processes: &[LeftProcess]) -> String {
     let line = |process: &LeftProcess| {
         format!("  process {}: {}\n", process.pid, plain_line(&redact(&process.command)))

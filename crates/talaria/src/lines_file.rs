@@ -13,8 +13,8 @@ use tempfile::NamedTempFile;
 /// A file that is larger than this is not ours.
 const LARGEST: u64 = 32 * 1024 * 1024;
 
-/// What the file holds, the oldest first. A line that cannot be read is left out, and a file that is not there is empty. One that
-/// cannot be read is not to be replaced: what it holds would be lost.
+/// The lines of the file, oldest first. An unreadable line is skipped, and a missing file is empty. An unreadable file must
+/// not be replaced: its content would be lost.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -28,7 +28,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Vec<T>> {
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// Puts these lines in the place of what it held.
+/// Replaces the content by these lines.
 pub(crate) fn replace<T: Serialize>(path: &Path, lines: &[T]) -> io::Result<()> {
     let mut file = NamedTempFile::new_in(path.parent().unwrap_or(Path::new(".")))?;
     file.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;

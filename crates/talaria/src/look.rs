@@ -1,4 +1,5 @@
-//! What the output can do: colours, width, redrawing. Asked once, at the start; only the width changes later.
+//! Capabilities of the output: colours, width, redrawing. Detected once, at the start; only the width changes
+//! later.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;

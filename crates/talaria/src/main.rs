@@ -107,7 +107,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::KeepTerminal => keeper::run(),
         }
     });
-    // Tasks that were left running may hold a Codex and its directory: they are dropped before the program ends.
+    // Running async tasks may hold a Codex and its directory: they are dropped before the program ends.
     runtime.shutdown_timeout(LAST_TASKS);
     result
 }

@@ -1,6 +1,7 @@
-//! `talaria mcp`: serves one MCP client on standard input and output, until it closes the input or a signal comes.
+//! `talaria mcp`: serves one MCP client on standard input and output, until it closes the input or a signal
+//! arrives.
 //!
-//! Nothing but MCP goes to standard output.
+//! Only MCP is written to standard output.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream as Blocking;

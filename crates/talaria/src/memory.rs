@@ -1,4 +1,4 @@
-//! `talaria memory`: what is remembered across conversations, where it came from, and the way back from every change.
+//! `talaria memory`: entries across conversations, their origin, and the undo of every change.
 
 use std::io::Read;
 
@@ -40,10 +40,10 @@ pub(crate) struct MemoryClient<'a> {
     pub(crate) session: Option<String>,
 }
 
-/// What a command prints.
+/// Output of a command.
 pub(crate) struct MemoryPage {
     pub(crate) text: StyledText,
-    /// What a person should know besides.
+    /// Note for the user.
     pub(crate) notes: Vec<String>,
 }
 

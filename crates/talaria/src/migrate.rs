@@ -95,7 +95,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     }
 }
 
-/// What is wrong with a server is in the report, and is no reason to leave the others out.
+/// A faulty server is in the report, and does not affect the others.
 fn without_server_problems(mut settings: Settings) -> (Settings, Vec<ConfigProblem>) {
     let is_server = |problem: &mut ConfigProblem| {
         problem.key.as_deref().is_some_and(|key| key == "mcp_servers" || key.starts_with("mcp_servers."))
@@ -177,7 +177,7 @@ fn read_wish(options: &args::Migrate, settings: &Settings, plugins: Plugins) -> 
     wish::wish(options, &settings.config, &itself, plugins)
 }
 
-/// The file that is meant.
+/// The target file.
 fn target(options: &args::Migrate, configured: Option<PathBuf>) -> Result<MigrationTarget, Trouble> {
     let named = options.codex_home.clone().or(configured);
     let found = MigrationTarget::resolve(named, std::env::var_os("CODEX_HOME"), std::env::var_os("HOME"));
@@ -206,7 +206,7 @@ fn show_change(options: &args::Migrate, change: &Change<'_>) -> Result<(), Troub
     print(&encoded(&(diff::unified(change, Paint::new(look::of_stdout())) + "\n")))
 }
 
-/// What a person, or an option, says to a change.
+/// Decision about a change, from a person or an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Yes,
@@ -226,7 +226,7 @@ async fn ask_confirmation(options: &args::Migrate, question: &str) -> Result<Ans
         return Ok(Answer::No);
     }
     complain(&format!("{question} Codex's configuration? [y/N] "));
-    // In a thread of its own: while a person thinks, Ctrl-C must be heard.
+    // In a separate thread: while a person thinks, Ctrl-C must work.
     let (sender, typed) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use unicode_width::UnicodeWidthStr;
 
-/// Nothing is to be written beside what is on the screen.
+/// Nothing may be written next to the screen's content.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// From now on nothing is reported: the screen belongs to another part of the program.
@@ -28,20 +28,20 @@ pub(crate) async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T
     work.await
 }
 
-/// Says how far it is, in one line that changes and goes away.
+/// Shows the progress, in one line that changes and disappears.
 #[derive(Default)]
 pub(crate) struct Progress(Option<Note>);
 
 impl Progress {
-    /// Puts these words in the place of the last ones.
+    /// Replaces the text.
     pub(crate) fn say(&mut self, what: &str) {
-        // The old line goes first.
+        // The old line is erased first.
         self.0 = None;
         self.0 = Some(Note::show(what));
     }
 }
 
-/// A line that is there until it is dropped.
+/// A line that is shown until it is dropped.
 struct Note {
     columns: usize,
 }

@@ -26,11 +26,11 @@ use crate::trouble::{Trouble, complain, exit};
 /// How many events are read at once.
 const PAGE: usize = 1000;
 
-/// Said of a command of which nothing was heard. Codex does not stream the first output of a command.
+/// Text about a command without output so far. Codex does not stream the first output of a command.
 const NO_OUTPUT: &str =
     "no output reported so far; Codex may report the first lines only when the command ends";
 
-/// Stands in the place of the time where it is not known whether a command runs.
+/// Replaces the time if it is unknown whether a command runs.
 const UNKNOWN: &str = "not known yet";
 /// Explains it.
 const UNCONFIRMED: &str = "not known yet: the engine was restarted, and Codex has not reported whether the command is still running\n";
@@ -147,7 +147,7 @@ async fn follow(client: &Client, id: &str) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The output that an event brings of this command.
+/// The output of this command in an event.
 fn output_of<'a>(event: &'a Numbered, command: &BackgroundInfo) -> Option<&'a str> {
     match &event.event {
         Event::OutputDelta { item, delta } if *item == command.item && event.turn == Some(command.turn) => {
@@ -158,7 +158,7 @@ fn output_of<'a>(event: &'a Numbered, command: &BackgroundInfo) -> Option<&'a st
     }
 }
 
-/// Is it meant by this id, or by a beginning or an end of it?
+/// Whether this id, or a beginning or an end of it, matches.
 pub(crate) fn is_named(command: &BackgroundInfo, id: &str) -> bool {
     let name = command.id.as_str();
     !id.is_empty() && (name.starts_with(id) || name.ends_with(id))

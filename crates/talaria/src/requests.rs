@@ -98,7 +98,7 @@ fn shown(request: &RequestInfo, look: Look) -> StyledText {
     question + format!("{}, asked {asked} in {whose}: {standing}\n", request.id)
 }
 
-/// State of a request: what was decided, by whom and when, and whether Codex has the answer.
+/// State of a request: the decision, its author and time, and whether Codex has the answer.
 pub(crate) fn standing(request: &RequestInfo, now: Timestamp) -> String {
     let decision = request.decision.map_or_else(|| "answered".to_owned(), |decision| decision.to_string());
     let by = request.answered_by.as_deref().map(|by| format!(" by {}", answerer(by))).unwrap_or_default();
@@ -128,7 +128,7 @@ fn answerer(by: &str) -> String {
 
 /// The whole question, exactly as the chat shows it; `None` if what is asked is not known.
 pub(crate) fn question(request: &RequestInfo, look: Look) -> Option<StyledText> {
-    // What is in force where it was asked is not known here.
+    // The settings in force at the request are unknown here.
     let rules = QuestionContext { sandbox: "", approval: "", place: request.place, cwd: "" };
     Some(talaria_render::question::show(request.ask.as_ref()?, Paint::new(look), look.width, rules))
 }
@@ -146,7 +146,7 @@ async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble>
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })
 }
 
-/// Is this id meant by a beginning or an end of it?
+/// Whether this id matches a beginning or an end.
 fn is_named(id: &str, typed: &str) -> bool {
     !typed.is_empty() && (id.starts_with(typed) || id.ends_with(typed))
 }
@@ -224,7 +224,7 @@ fn read_answers(text: &str) -> Result<serde_json::Value, Trouble> {
         text
     };
     serde_json::from_str(text).map_err(|error| {
-        // Only the place: the text may hold a secret.
+        // Only the position: the text may contain a secret.
         Trouble::new(exit::USAGE, "the answers are not JSON")
             .because(format!("line {}, column {}", error.line(), error.column()))
             .try_this(build::EXAMPLE)

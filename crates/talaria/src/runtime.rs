@@ -1,7 +1,6 @@
 //! `talaria codex-runtime`: shows who runs the turns, and changes it. Starts no engine and migrates nothing.
 //!
-//! What may be done is decided in `talaria_core::runtime`; here the facts are gathered, each at most once, and the file is
-//! changed.
+//! `talaria_core::runtime` decides; here the facts are gathered, each at most once, and the file is changed.
 
 mod look;
 mod page;
@@ -56,7 +55,7 @@ pub(crate) async fn show_or_switch(options: &CodexRuntime) -> Result<String, Tro
     }
 }
 
-/// What the file says; a value that cannot be used is none, and any wish changes it.
+/// The value in the file; an invalid one counts as none, and any request changes it.
 fn current(settings: &Settings) -> Option<RuntimeChoice> {
     let key = KEY.join(".");
     let is_wrong = settings.problems.iter().any(|problem| problem.key.as_deref() == Some(key.as_str()));

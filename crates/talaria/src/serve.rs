@@ -63,7 +63,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     Ok(0)
 }
 
-/// Lets a test see what a panic leaves in the log: a task of its own panics, and the engine continues.
+/// For tests of the log after a panic: a separate task panics, and the engine continues.
 fn panic_if_wanted() {
     if talaria_home::faults::is_panic_wanted("serve") {
         let words = std::env::var("TALARIA_PANIC_WORDS").unwrap_or_default();
@@ -73,7 +73,7 @@ fn panic_if_wanted() {
     }
 }
 
-/// What the configuration says about the engine.
+/// Engine options of the configuration.
 fn engine_options(config: &Config, build: Build) -> EngineOptions {
     let usual = PoolLimits::default();
     let count =

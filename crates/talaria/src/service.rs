@@ -61,7 +61,7 @@ impl Insistence {
     }
 }
 
-/// What is there.
+/// Current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Absent,
@@ -187,7 +187,7 @@ impl Place {
     }
 }
 
-/// Writes a file so that it is there whole or not at all.
+/// Writes a file atomically.
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;

@@ -1,4 +1,4 @@
-//! `talaria sessions`: conversations that were kept. Each command is a short way from the engine's answer to text.
+//! `talaria sessions`: stored conversations. Each command renders the engine's response as text.
 
 use jiff::Timestamp;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What holds for this run: Talaria's home, its configuration file, and the Codex to use.
+//! Settings of this run: Talaria's home, its configuration file, and the Codex to use.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use talaria_home::home::TalariaHome;
 
 use crate::trouble::{Trouble, complain, exit};
 
-/// What holds for this run.
+/// Settings of this run.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) home: TalariaHome,
@@ -80,7 +80,7 @@ fn is_about_a_server(problem: &ConfigProblem) -> bool {
     problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers."))
 }
 
-/// What a person reads when Codex cannot be found or used.
+/// The message if Codex cannot be found or used.
 pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
     Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.next_step())
 }
@@ -112,7 +112,7 @@ pub(crate) fn warn_of_program(codex: Option<&CodexProgram>) {
     }
 }
 
-/// What there is to say about a version of Codex, if anything.
+/// Remark about a version of Codex, if any.
 pub(crate) fn version_note(version: &Version) -> Option<String> {
     match support(version) {
         Support::Newer => Some(format!("Codex {version} is newer than {PINNED}, the newest that was tested")),

@@ -1,5 +1,5 @@
-//! `talaria skills`: the skills of this directory, where they came from, and what models propose about them. `/skills` in the
-//! chat shows the same words.
+//! `talaria skills`: the skills of this directory, their origin, and proposals of models. `/skills` in the chat shows the
+//! same text.
 
 mod words;
 
@@ -22,13 +22,13 @@ use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 
-/// What the engine answered.
+/// The engine's response.
 enum SkillAnswer {
     List(SkillList),
     Text(Box<SkillText>),
     Proposals(Vec<SkillProposal>),
     Diff(Box<SkillProposal>),
-    /// What was done, and the word for it.
+    /// The action, and its verb.
     Done(SkillDone, &'static str),
 }
 
@@ -36,7 +36,7 @@ enum SkillAnswer {
 pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
-    // A directory that is gone has no skills of a project; all others are there.
+    // A missing directory has no project skills; all others are listed.
     let cwd = std::env::current_dir().ok();
     let answer = patiently("asking the engine", ask(&options.action, &client, cwd.as_deref())).await?;
     if let SkillAnswer::List(list) = &answer {

@@ -1,5 +1,5 @@
-//! `talaria status`: the engine, its Codex processes, what runs and what waits; without an engine, what one left that is
-//! gone. Starts nothing.
+//! `talaria status`: the engine, its Codex processes, running and waiting work; without an engine, the leftovers of a
+//! dead one. Starts nothing.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn tasks(tasks: TaskCounts) -> String {
     }
 }
 
-/// What is taken at most; nothing from an engine that does not say.
+/// The limits; none from an engine that does not report them.
 fn limits(limits: Limits) -> String {
     if limits.tasks == 0 {
         return String::new();

@@ -1,7 +1,7 @@
-//! `talaria stop`: ends the engine, and unless told otherwise everything that it runs. Starts nothing.
+//! `talaria stop`: ends the engine, and by default everything that it runs. Starts nothing.
 //!
-//! Where no engine lives, what one left that is gone is ended all the same: Codex and the commands of its turns would run on
-//! without an engine. An engine that holds the home and does not answer yet is waited for.
+//! Without a living engine the leftovers of a dead one are still ended: Codex and the commands of its turns would continue
+//! without an engine. An engine that holds the home and does not answer yet is awaited.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{args, left};
 
 /// How long the engine may take to be gone after it said that it ends.
 const LIMIT: Duration = Duration::from_secs(15);
-/// How long an engine that holds the home may take to answer, or to let go of it.
+/// How long an engine that holds the home may take to answer, or to release it.
 const UNANSWERED: Duration = Duration::from_secs(5);
 /// How often is looked whether it is.
 const LOOK: Duration = Duration::from_millis(20);
@@ -51,7 +51,7 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
     Ok(0)
 }
 
-/// Finds the engine. One that comes up or goes down holds the home without answering, for a moment.
+/// Finds the engine. One that is starting or stopping holds the home without answering for a moment.
 async fn find_or_wait(home: &TalariaHome) -> Result<Option<Client>, ClientError> {
     let until = tokio::time::Instant::now() + UNANSWERED;
     loop {
@@ -145,7 +145,7 @@ pub(crate) enum End {
 /// Waits until an engine that was asked to end is gone.
 pub(crate) async fn wait_until_gone(client: &Client) -> End {
     let gone = async {
-        // Gone is whose process is gone: what it holds, it holds until then.
+        // An engine is gone when its process has ended: it keeps its lock until then.
         while is_running(client.engine().pid) {
             tokio::time::sleep(LOOK).await;
         }

@@ -131,12 +131,12 @@ fn json(task: &TaskInfo) -> String {
     with_exit(json_lines(&[task]), &task.outcome)
 }
 
-/// What a script reads about a task that something was done to.
+/// The JSON output about a changed task.
 fn standing(task: &TaskInfo) -> Value {
     json!({ "id": task.id, "session": task.session, "status": task.status })
 }
 
-/// The exit code of a task whose last turn came to this: that of the turn, but a task that was not stopped on purpose has failed.
+/// The exit code of a task with this last outcome: that of the turn, but a task that was not stopped on purpose has failed.
 fn exit_code(report: &Report) -> u8 {
     match report.outcome {
         Outcome::Interrupted { by: Who::User | Who::Model | Who::Stop | Who::Deadline } => report.exit_code(),
@@ -145,7 +145,7 @@ fn exit_code(report: &Report) -> u8 {
     }
 }
 
-/// The exit code of a task that has ended. One that came from elsewhere has no report.
+/// The exit code of a task that has ended. An imported one has no report.
 fn exit_code_of(task: &TaskInfo) -> u8 {
     match (&task.outcome, task.status) {
         (Some(report), _) => exit_code(report),

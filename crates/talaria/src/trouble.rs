@@ -1,4 +1,4 @@
-//! What a person reads when a command cannot do its work: what failed, why, what to do next, and the exit code.
+//! Errors of commands for people: what failed, why, what to do next, and the exit code.
 
 use std::fmt::Display;
 use std::io::{self, Write};

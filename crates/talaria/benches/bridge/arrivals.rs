@@ -1,4 +1,5 @@
-//! What has arrived at the Codex of this bench, and when: lines of a file that it writes and this side reads.
+//! Messages received by the Codex of this bench, with times: lines of a file that it writes and this side
+//! reads.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -6,7 +7,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Nobody is told when a file grows: looking again is the only way. Times are in the file, so that this adds nothing.
+/// There is no notification when a file grows: polling is the only way. Times are in the file, so that this adds
+/// nothing.
 const LOOK: Duration = Duration::from_millis(1);
 /// After this the bench gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -58,7 +60,7 @@ impl Arrivals {
         Self { file: BufReader::new(File::open(path).unwrap()), line: String::new() }
     }
 
-    /// Waits for something and gives everything that arrived until then, with it at the end.
+    /// Waits for a message and returns everything that arrived until then, with it at the end.
     pub(crate) async fn until(&mut self, what: &str) -> Vec<Arrival> {
         let arrives = async {
             let mut arrived: Vec<Arrival> = Vec::new();

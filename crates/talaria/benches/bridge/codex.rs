@@ -1,8 +1,8 @@
 //! The Codex of this bench: answers at once, and notes when what arrived. It is this program, started by the engine with the
 //! arguments of Codex and the variable [`LOG`].
 //!
-//! What a turn does is in its prompt: `say` answers, `ask` asks for an approval first, and `flood N STEPS` waits until so
-//! many threads have such a turn and then tells steps on all of them, one step of each thread after the other.
+//! The prompt determines the turn: `say` answers, `ask` asks for an approval first, and `flood N STEPS` waits until N
+//! threads have such a turn and then reports steps on all of them, one step of each thread after the other.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ const PIECES: usize = 9;
 /// How many notifications one step is: a command begins and ends, with pieces between and after.
 pub(crate) const STEP: usize = 2 + 2 * PIECES;
 
-/// Listens where the arguments say, for ever.
+/// Listens on the socket in the arguments, indefinitely.
 pub(crate) fn serve(arguments: &[String]) {
     let at = arguments.iter().position(|argument| argument == "--listen").unwrap();
     let socket = arguments[at + 1].strip_prefix("unix://").unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn serve(arguments: &[String]) {
     fs::set_permissions(socket, Permissions::from_mode(0o600)).unwrap();
     for stream in listener.incoming() {
         std::thread::spawn(move || {
-            // Whoever leaves during the handshake only looked whether we are there.
+            // A client that leaves during the handshake only probed the socket.
             let Ok(socket) = accept(stream.unwrap()) else { return };
             let log = Log::open(Path::new(&std::env::var_os(LOG).unwrap()));
             Player { socket, log, threads: 0, asking: Vec::new(), waiting: Vec::new() }.play();
@@ -174,7 +174,7 @@ impl Player {
         self.send(&json!({ "method": method, "params": params }));
     }
 
-    /// Whoever has gone misses it.
+    /// A disconnected client misses it.
     fn send(&mut self, message: &Value) {
         let _ = self.socket.write(Message::text(message.to_string()));
     }

@@ -1,4 +1,4 @@
-//! Fifty tasks at work at once, on each of which Codex tells steps as fast as they are taken.
+//! Fifty concurrent tasks, on each of which Codex reports steps as fast as they are accepted.
 
 use talaria_core::api::SessionQuery;
 use talaria_core::event::Event;
@@ -11,7 +11,7 @@ use crate::scene::Scene;
 const TASKS: usize = 50;
 const STEPS: usize = 100;
 
-/// Who looks on.
+/// The watchers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Audience {
     Nobody,
@@ -33,7 +33,7 @@ pub(crate) async fn measure() {
     crate::reference::deltas(taken).await;
 }
 
-/// Gives notifications and events a second, from the first of the flood until the last task is completed.
+/// Returns notifications and events per second, from the first of the flood until the last task is completed.
 async fn run(audience: Audience) -> (f64, f64) {
     let mut scene = Scene::new();
     let client = scene.start().await;

@@ -1,8 +1,8 @@
 //! How fast the bridge is: `cargo bench -p talaria --bench bridge`. Prints; fails nothing.
 //!
 //! `cargo bench -p talaria --bench bridge -- start` runs one part. The Codex of this bench is this very program (`codex`):
-//! it notes when each message arrives, by the clock that this side uses as well. What the reference says about itself, or
-//! how it writes, is printed beside (`reference`).
+//! it notes when each message arrives, by the clock that this side uses as well. The reference's own figures, and a replay
+//! of its writes, are printed next to it (`reference`).
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! The reference beside our figures: what is known of it, with the source, and how it writes, replayed here. It is not
-//! run. Where it gives no number, none is printed.
+//! The reference next to our figures: its documented numbers, with the source, and a replay of its writes. It is not
+//! run. If it has no number, none is printed.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::row;
 use crate::samples::Samples;
 use crate::scene::Scene;
 
-/// Figure, what the reference says of it, and the rows of the list of its behaviours that say so.
+/// Figure, the reference's value, and the rows of its list of behaviours with that value.
 const SAID: [(&str, &str, &str); 7] = [
     (
         "task start until turn/start",
@@ -36,12 +36,12 @@ const DELTAS: usize = 200;
 const TASKS: usize = 10_000;
 const RUNS: usize = 21;
 
-/// Where what is written goes first.
+/// The journal mode.
 #[derive(Clone, Copy)]
 pub(crate) enum Log {
-    /// Into a log beside the database, as ours.
+    /// A write-ahead log, as ours.
     Ahead,
-    /// What was there before is saved, then overwritten: what SQLite does unless told otherwise.
+    /// A rollback journal: the default of SQLite.
     Rollback,
 }
 
@@ -56,7 +56,7 @@ pub(crate) async fn open(path: &Path, log: Log) -> SqliteConnection {
     options.connect().await.unwrap()
 }
 
-/// What the reference says about itself, and its list replayed.
+/// The reference's figures, and its list replayed.
 pub(crate) async fn measure() {
     println!("\nthe reference, by the list of its behaviours (row ids behind)");
     for (figure, said, source) in SAID {

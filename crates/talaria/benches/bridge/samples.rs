@@ -1,4 +1,4 @@
-//! Times of many runs. Whatever disturbs a run makes it slower: the median is told, and the best beside it.
+//! Times of many runs. Any disturbance makes a run slower: the median is printed, and the best next to it.
 
 use crate::row;
 

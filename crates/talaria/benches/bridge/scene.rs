@@ -18,7 +18,7 @@ use crate::arrivals::Arrivals;
 use crate::codex;
 
 const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
-/// What an engine does is told nowhere: looking again is the only way. No figure contains it.
+/// The engine sends no notification about its state: polling is the only way. No figure contains it.
 const LOOK: Duration = Duration::from_millis(2);
 /// After this the bench gives up.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -52,7 +52,7 @@ impl Scene {
         let own = codex_home.environment().into_iter().map(|(name, value)| (name.into(), value));
         let mut environment: Vec<(OsString, OsString)> = own.collect();
         environment.push(("TALARIA_HOME".into(), home.into()));
-        // Talaria keeps its own variables from Codex, so the mark has a name that is nobody's.
+        // Talaria keeps its own variables from Codex, so the marker has a neutral name.
         environment.push(("SCENE_MARK".into(), marker.environment().1.into()));
         let guard = EngineGuard::new(Path::new(TALARIA), environment.clone(), marker);
         Self { codex_home, guard, environment, codex, engine: None }
@@ -103,7 +103,7 @@ impl Scene {
         command
     }
 
-    /// The Codex of this scene as a process for somebody else than the engine.
+    /// The Codex of this scene as a process for another client than the engine.
     pub(crate) fn codex(&self, socket: &Path) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.codex);
         command.args(["app-server", "--listen", &format!("unix://{}", socket.display())]);
@@ -143,7 +143,7 @@ impl Scene {
         }
     }
 
-    /// Waits until no task goes on, and gives the newest.
+    /// Waits until no task runs, and returns the newest.
     pub(crate) async fn rest(&self, client: &Client, limit: usize) -> Vec<TaskLine> {
         let active = TaskQuery { limit: 1, active: true, ..TaskQuery::default() };
         let rests = async {

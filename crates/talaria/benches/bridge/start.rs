@@ -1,5 +1,5 @@
-//! From the wish for a task until `turn/start` is at Codex, with an engine and a Codex that run already, against a bare
-//! client that makes the same calls: what is above that is Talaria's own.
+//! From the request for a task until `turn/start` is at Codex, with an engine and a Codex that run already, against a
+//! bare client that makes the same calls: the difference is Talaria's own.
 
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::samples::{Samples, millis};
 use crate::scene::Scene;
 
 const RUNS: usize = 100;
-/// What a task asks of Codex before its turn.
+/// Calls of a task before its turn.
 const CALLS: [&str; 4] = ["account/read", "config/read", "thread/start", "turn/start"];
 
 pub(crate) async fn measure() {
@@ -53,7 +53,7 @@ pub(crate) async fn measure() {
     scene.close().await;
 }
 
-/// What one commit takes on the same disk in the same run: a task is written down before it is sent.
+/// Time of one commit on the same disk in the same run: a task is stored before it is sent.
 async fn commits(scene: &Scene) {
     let mut conn = crate::reference::open(&scene.file("commit.db"), crate::reference::Log::Ahead).await;
     sqlx::raw_sql("create table line (text text)").execute(&mut conn).await.unwrap();

@@ -1,5 +1,5 @@
-//! What a person waits for: `exec` in a new conversation, `exec --resume`, `status` and `--version`, each as a process of
-//! its own, against a raw client that does the least on the same Codex and the same model.
+//! Commands that a person waits for: `exec` in a new conversation, `exec --resume`, `status` and `--version`, each as a
+//! separate process, against a raw client that does the least on the same Codex and the same model.
 //!
 //! Engine and Codex run already. The raw client is a connection inside this process, so the difference contains the start
 //! of our process too; `--version` shows how much that is.
@@ -99,7 +99,7 @@ fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-/// The least that any client of Codex does, on a Codex of its own with the settings of the scene.
+/// The least that any client of Codex does, on its own Codex with the settings of the scene.
 struct RawClient {
     socket: WebSocketStream<UnixStream>,
     _codex: tokio::process::Child,
@@ -123,7 +123,7 @@ impl RawClient {
         raw
     }
 
-    /// Opens a thread in a directory of its own.
+    /// Opens a thread in its own directory.
     async fn open(&mut self, scene: &Scene) -> String {
         let settings =
             json!({ "cwd": scene.directory(), "approvalPolicy": "untrusted", "sandbox": "read-only" });

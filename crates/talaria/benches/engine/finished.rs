@@ -1,4 +1,4 @@
-//! What the engine keeps of conversations that are over: 1,200 commands of one turn each, one after another.
+//! Memory of the engine for finished conversations: 1,200 commands of one turn each, one after another.
 //!
 //! The first ones warm caches and the allocator up; growth is counted after them, when the last conversation has been released.
 
@@ -14,9 +14,9 @@ use crate::scene::{Layout, Scene};
 
 const WARM: usize = 200;
 const ALL: usize = 1200;
-/// As an engine has them that nobody configured.
+/// The defaults of an engine.
 const LAYOUT: Layout = Layout { hosts: 8, threads: 16 };
-/// A little more than a conversation of a single command stays open.
+/// A little more than the time that a conversation of a single command stays open.
 const RELEASED: Duration = Duration::from_secs(8);
 
 pub(crate) async fn measure() {

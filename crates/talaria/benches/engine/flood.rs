@@ -30,8 +30,8 @@ pub(crate) async fn measure() {
     memory().await;
 }
 
-/// `exec` as a person calls it, with an engine and a Codex that run already; the baseline starts Codex and greets it. What
-/// is not the flood is measured with an empty turn and taken off on both sides.
+/// `exec` as a person calls it, with an engine and a Codex that run already; the baseline starts Codex and greets it. The
+/// rest is measured with an empty turn and subtracted on both sides.
 async fn speed() {
     let mut full =
         Scene::scripted(&play::codex([flood(), said("done"), completed("completed")]), LAYOUT).await;
@@ -93,8 +93,8 @@ async fn bare(scene: &Scene, deltas: u64) -> Duration {
     begun.elapsed()
 }
 
-/// The least that any client does: start Codex, greet it, run the turn, parse the envelope of each message. Gives how
-/// many there were.
+/// The least that any client does: start Codex, greet it, run the turn, parse the envelope of each message. Returns
+/// their number.
 async fn read_and_parse(codex: &Path, path: &Path) -> u64 {
     let _ = std::fs::remove_file(path);
     let listen = format!("unix://{}", path.display());

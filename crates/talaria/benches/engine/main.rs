@@ -1,7 +1,7 @@
-//! What the engine takes, and how fast it is back: `cargo bench -p talaria --bench engine`. Prints; fails nothing.
+//! Memory and restart time of the engine: `cargo bench -p talaria --bench engine`. Prints; fails nothing.
 //!
-//! `cargo bench -p talaria --bench engine -- sessions` runs one part. Engines and Codexes are processes of their own, each
-//! scene in a home of its own; whatever a scene started has ended before the next one begins.
+//! `cargo bench -p talaria --bench engine -- sessions` runs one part. Engines and Codexes are separate processes, each
+//! scene in its own home; all processes of a scene have ended before the next one begins.
 
 #![allow(
     clippy::unwrap_used,

@@ -4,19 +4,19 @@ use std::ops::Sub;
 
 use crate::row;
 
-/// What one process takes, or several, in KiB.
+/// Memory of one or several processes, in KiB.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Memory {
-    /// What is in memory, shared or not.
+    /// Resident memory, shared or not.
     pub(crate) resident: f64,
     /// The same with what is shared divided among those who share it.
     pub(crate) fair_share: f64,
-    /// Of that, what is not the content of a file: heap and stacks.
+    /// Its anonymous part: heap and stacks.
     pub(crate) own: f64,
 }
 
 impl Memory {
-    /// Looks at processes. `None` where the kernel does not tell.
+    /// Measures processes. `None` if the kernel does not report it.
     pub(crate) fn of(processes: impl IntoIterator<Item = u32>) -> Option<Self> {
         let mut sum = Self::default();
         for process in processes {

@@ -18,7 +18,7 @@ use talaria_testkit::{AppServer, Codex, CodexHome, EngineGuard, Marker};
 use crate::memory::Memory;
 
 const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
-/// What an engine does is told nowhere: looking again is the only way. Also the error of every time that is printed.
+/// The engine sends no notification about its state: polling is the only way. Also the error of every printed time.
 const LOOK: Duration = Duration::from_millis(5);
 /// After this the bench gives up.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -67,7 +67,7 @@ impl Scene {
         let own = codex_home.environment().into_iter().map(|(name, value)| (name.into(), value));
         let mut environment: Vec<(OsString, OsString)> = own.collect();
         environment.push(("TALARIA_HOME".into(), home.into()));
-        // Talaria keeps its own variables from Codex, so the mark has a name that is nobody's.
+        // Talaria keeps its own variables from Codex, so the marker has a neutral name.
         environment.push(("SCENE_MARK".into(), marker.environment().1.into()));
         let guard = EngineGuard::new(Path::new(TALARIA), environment.clone(), marker.clone());
         Self {
@@ -102,7 +102,7 @@ impl Scene {
         tokio::time::timeout(PATIENCE, answers).await.unwrap()
     }
 
-    /// The program, in a directory of its own.
+    /// The program, in its own directory.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(TALARIA);
         command.args(arguments).envs(self.environment.iter().cloned()).current_dir(self.directory());
@@ -125,12 +125,12 @@ impl Scene {
         engine.wait().unwrap();
     }
 
-    /// Starts a conversation in a directory of its own.
+    /// Starts a conversation in its own directory.
     pub(crate) async fn begin(&self, client: &Client) {
         self.begin_as(client, Kind::Chat).await;
     }
 
-    /// Starts a conversation of this kind in a directory of its own.
+    /// Starts a conversation of this kind in its own directory.
     pub(crate) async fn begin_as(&self, client: &Client, kind: Kind) {
         let new = NewSession {
             kind,
@@ -143,7 +143,7 @@ impl Scene {
         client.start_session(&new).await.unwrap();
     }
 
-    /// Starts a task in a directory of its own.
+    /// Starts a task in its own directory.
     pub(crate) async fn begin_task(&self, client: &Client) {
         let new = NewTask {
             cwd: self.directory().display().to_string(),
@@ -179,7 +179,7 @@ impl Scene {
         }
     }
 
-    /// Waits until the status is as `is_reached` wants it.
+    /// Waits until the status satisfies `is_reached`.
     pub(crate) async fn wait(
         &self,
         client: &Client,
@@ -220,7 +220,7 @@ impl Scene {
         self.codex_home.root().join("s")
     }
 
-    /// What the engine takes.
+    /// Memory of the engine.
     pub(crate) fn engine_memory(&self) -> Option<Memory> {
         Memory::of(self.engine.as_ref().map(Child::id))
     }

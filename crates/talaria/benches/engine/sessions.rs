@@ -1,4 +1,4 @@
-//! What the engine takes when it does nothing: alone, and with conversations that did their turn and wait for the next.
+//! Memory of an idle engine: alone, and with conversations that completed a turn and wait for the next.
 
 use talaria_server::client::Client;
 

@@ -1,5 +1,5 @@
-//! Fifty conversations of the real Codex that wait for a person: what they take, on one process and on ten, and how long
-//! an engine that was killed needs until the next one has all of them in hand.
+//! Fifty conversations of the real Codex that wait for a person: their memory, on one process and on ten, and the time
+//! from a kill of the engine until the next one has resumed all of them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `talaria import`: what other programs left behind.
+//! `talaria import`: data of other programs.
 
 use std::path::PathBuf;
 

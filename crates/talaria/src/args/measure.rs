@@ -39,7 +39,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     number.checked_mul(bytes).ok_or_else(|| "that is more than any disk holds".to_owned())
 }
 
-/// A number and what stands behind it.
+/// A number and its unit.
 fn split(text: &str) -> Option<(u64, &str)> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;

@@ -1,4 +1,4 @@
-//! `talaria memory`: what is remembered across conversations.
+//! `talaria memory`: memory across conversations.
 
 use clap::{Args, Subcommand};
 

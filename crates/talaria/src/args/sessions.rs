@@ -1,4 +1,4 @@
-//! `talaria sessions`: conversations that were kept.
+//! `talaria sessions`: stored conversations.
 
 use std::path::PathBuf;
 use std::time::Duration;

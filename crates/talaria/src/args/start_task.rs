@@ -1,4 +1,4 @@
-//! `talaria task start`: what a new task may do, and who is told.
+//! `talaria task start`: permissions and notifications of a new task.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub(crate) struct StartTask {
     pub(crate) json: bool,
 }
 
-/// Nobody watches a task: it always has a sandbox.
+/// No one watches a task: it always has a sandbox.
 fn sandbox(text: &str) -> Result<Sandbox, String> {
     match text.parse() {
         Ok(sandbox @ (Sandbox::ReadOnly | Sandbox::WorkspaceWrite)) => Ok(sandbox),
@@ -84,7 +84,7 @@ fn sandbox(text: &str) -> Result<Sandbox, String> {
     }
 }
 
-/// Nobody watches a task: what it wants to do beyond its sandbox is always asked.
+/// No one watches a task: it always asks before it leaves its sandbox.
 fn approval(text: &str) -> Result<ApprovalPolicy, String> {
     match text.parse() {
         Ok(policy @ (ApprovalPolicy::Untrusted | ApprovalPolicy::OnRequest)) => Ok(policy),

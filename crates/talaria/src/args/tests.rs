@@ -1,4 +1,4 @@
-//! What can be typed together, and what cannot.
+//! Valid and invalid combinations of arguments.
 
 mod guide;
 mod reference;
@@ -21,7 +21,7 @@ fn the_command_line_is_sound() {
 #[test]
 fn every_command_shows_an_example() {
     fn walk(command: &clap::Command, path: &str, missing: &mut Vec<String>) {
-        // What is hidden is not for people.
+        // Hidden commands are not for people.
         for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
             let path = format!("{path} {}", sub.get_name());
             if !sub.get_after_help().is_some_and(|help| help.to_string().contains("Examples:")) {
@@ -107,7 +107,7 @@ fn a_worktree_needs_a_word_only_where_there_is_something_to_lose() {
         ("--worktree=leave", Dirty::Leave),
         ("--worktree=copy", Dirty::Copy),
     ] {
-        // What is after it is the prompt, not its value.
+        // The next word is the prompt, not its value.
         let Ok(Cli { command: Some(Command::Task(Tasks { action: TaskAction::Start(start) })), .. }) =
             parse(&format!("task start {option} leave"))
         else {

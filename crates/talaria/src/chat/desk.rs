@@ -1,6 +1,6 @@
-//! What every errand of the chat needs: the engine, the settings, the Codex that is meant, and how a turn is put together.
+//! Context of every errand of the chat: the engine, the settings, the selected Codex, and the assembly of a turn.
 //!
-//! Shared by all errands and never changed by them; what a person chose meanwhile comes as an argument.
+//! Shared by all errands and never changed by them; later choices of the person are arguments.
 
 use std::path::{Path, PathBuf};
 
@@ -25,12 +25,12 @@ use crate::{caller, input, look};
 /// What every errand needs.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// For what a person wants.
+    /// For requests of the person.
     pub(crate) client: Client,
     /// For work that the person did not ask for: it starts no engine that a person stopped.
     pub(crate) onlooker: Client,
     pub(crate) settings: Settings,
-    /// What was typed on the command line.
+    /// The command line arguments.
     pub(crate) wanted: Preferences,
     /// Where a new conversation works.
     pub(crate) cwd: String,
@@ -47,7 +47,7 @@ pub(crate) enum Replies {
     Written,
 }
 
-/// What the person chose for the turns to come.
+/// The person's choices for later turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chosen {
     pub(crate) model: Option<String>,
@@ -75,7 +75,7 @@ impl Desk {
         Self { onlooker: client.looking_on(), client, settings, wanted, cwd, replies, codex: OnceCell::new() }
     }
 
-    /// What is asked for where a conversation begins; one that there is has its own.
+    /// Options of a new conversation; an existing one has its own.
     pub(crate) fn asked(&self) -> RequestedSettings {
         let (wanted, config) = (&self.wanted, &self.settings.config);
         RequestedSettings {
@@ -97,16 +97,16 @@ impl Desk {
         }
     }
 
-    /// The Codex that is meant. Looked for again as long as there is none: a person may install it meanwhile.
+    /// The selected Codex. Searched again as long as there is none: a person may install it meanwhile.
     pub(crate) async fn codex(&self) -> Result<&CodexBinary, Trouble> {
         self.codex.get_or_try_init(|| self.settings.locate()).await
     }
 
-    /// What a conversation in this directory would begin with.
+    /// Settings of a new conversation in this directory.
     pub(crate) async fn offers(&self, cwd: &str) -> Result<Offers, Trouble> {
         let look_at = LookAt { caller: caller::describe(), cwd: cwd.to_owned() };
         self.client.offers(&look_at).await.map_err(|error| match &error {
-            // It says all there is to say: there is no Codex to ask.
+            // The error is sufficient: there is no Codex to ask.
             ClientError::Problem(problem) if problem.code == ProblemCode::Codex => {
                 quoted(problem, exit::CODEX)
             }

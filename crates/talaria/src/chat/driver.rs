@@ -1,8 +1,7 @@
-//! Carries out what a face of the chat wishes, and passes on what happens: the one driver of the screen and of the plain
-//! mode.
+//! Carries out the wishes of a chat front end, and reports news: the one driver of the screen and of the plain mode.
 //!
-//! Nothing here waits in the loop of a face: every wish is an errand beside it, whose results come back as news. Leaving
-//! drops everything but the last words (`leaving`); the turn is the engine's and continues.
+//! Nothing here blocks the loop of a front end: every wish is a concurrent errand, whose results are returned as news.
+//! Leaving drops everything but the last words (`leaving`); the turn is the engine's and continues.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -49,13 +48,13 @@ pub(crate) struct Driver {
     last_open: LastOpen,
     current: Option<Current>,
     chosen: Chosen,
-    /// What was chosen last, wherever: the next new conversation begins with it.
+    /// The last choice in any conversation: the next new conversation begins with it.
     for_new: Chosen,
     /// No turn was asked for yet with what was chosen.
     is_choice_unused: bool,
     progress: Progress,
     stream: Option<Stream>,
-    /// Counts the conversations that were on the screen: what was asked for one is not reported to the next.
+    /// Counts the conversations that were on the screen: results for one are not reported to the next.
     epoch: u64,
     /// The first message is on its way; what follows it waits.
     is_beginning: bool,
@@ -70,7 +69,7 @@ pub(crate) struct Driver {
     /// Requests of other conversations whose whole text was shown, as it was shown; the newest last.
     shown: VecDeque<RequestInfo>,
     away: Away,
-    /// Was it told why the engine is away?
+    /// Whether the reason for the engine's absence was reported.
     is_absence_explained: bool,
     under_way: UnderWay,
     results: mpsc::Receiver<Done>,
@@ -168,7 +167,7 @@ impl Driver {
         self.away.is_missed()
     }
 
-    /// Is something running that was wished for?
+    /// Whether an errand is running.
     pub(crate) fn is_busy(&self) -> bool {
         !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
     }
@@ -178,7 +177,7 @@ impl Driver {
         self.unsent.take()
     }
 
-    /// Takes a wish. What comes of it is reported by `next`.
+    /// Starts a wish. `next` returns its result.
     pub(crate) fn wish(&mut self, wish: ChatEffect) {
         match wish {
             wish if self.waits_for_choice(&wish) => self.after_choice.push_back(wish),
@@ -226,7 +225,7 @@ impl Driver {
         }
     }
 
-    /// Waits for something to tell. `None` means that something was settled without a word.
+    /// Waits for news. `None` means that something was settled without news.
     ///
     /// Nothing is lost when this is cancelled.
     pub(crate) async fn next(&mut self) -> Option<News> {
@@ -330,7 +329,7 @@ impl Driver {
             }
             Done::ChoiceMade(choice) => self.finish_choice(choice),
             Done::Shell { number, news } => {
-                // What a command that was stopped still printed belongs to no command any more.
+                // Late output of a stopped command is dropped.
                 if self.shell.as_ref().is_some_and(|shell| shell.number == number) {
                     if matches!(news, News::ShellEnded { .. }) {
                         self.shell = None;
@@ -371,7 +370,7 @@ impl Driver {
                 self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
                 self.note_open();
             }
-            // Whatever ended it: otherwise an unwatched turn would count as running for ever.
+            // For any reason of its end: otherwise an unwatched turn would count as running indefinitely.
             Some(current) if self.stream.is_none() => self.follow(current),
             Some(_) => {}
         }

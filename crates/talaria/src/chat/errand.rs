@@ -1,4 +1,5 @@
-//! One errand for each wish: asks the engine, and says what came of it. Runs beside the loop of the face.
+//! One errand for each wish: asks the engine, and returns the result. Runs concurrently with the loop of the
+//! front end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,12 +33,12 @@ const NAMES: usize = 50;
 /// At most this many files are offered.
 const FILES: usize = 50;
 
-/// What is to be done.
+/// The wish.
 #[derive(Debug)]
 pub(super) enum Errand {
     Send(PromptDraft),
     Say(PromptDraft, When),
-    /// The turn that was the last one when it was wished for.
+    /// The last turn at the time of the wish.
     Interrupt {
         turn: i64,
     },
@@ -61,12 +62,12 @@ pub(super) enum Errand {
     Command(SlashCommand),
 }
 
-/// What a message is called where it was not confirmed.
+/// Name of an unconfirmed message.
 pub(super) const MESSAGE: &str = "your message";
-/// What the wish to stop is called there.
+/// Name of an unconfirmed stop.
 pub(super) const STOP: &str = "the request to stop the turn";
 
-/// What an answer is called there, whatever it is to.
+/// Name of an unconfirmed answer.
 pub(super) const ANSWER: &str = "your answer";
 
 /// The same where that is known.
@@ -75,7 +76,7 @@ pub(super) fn answer_to(ticket: &TicketId) -> String {
 }
 
 impl Errand {
-    /// What a person should know of who leaves before it is settled.
+    /// Unsettled actions to report to a person who leaves.
     pub(super) fn name(&self) -> Option<String> {
         let name = match self {
             Self::Send(_) | Self::Say(..) => MESSAGE,
@@ -110,14 +111,14 @@ pub(super) struct Place {
     /// The directory of the conversation, or of the one that would begin.
     pub(super) cwd: String,
     pub(super) chosen: Chosen,
-    /// What was reported of the conversation when it was wished for.
+    /// The last reported event at the time of the wish.
     pub(super) standing: Standing,
-    /// Which conversation was on the screen when it was wished for.
+    /// The conversation on the screen at the time of the wish.
     pub(super) epoch: u64,
     pub(super) look_again: Arc<Notify>,
 }
 
-/// What came of something.
+/// Result of an errand.
 #[derive(Debug)]
 pub(super) enum Done {
     /// It is reported unchanged.
@@ -128,13 +129,13 @@ pub(super) enum Done {
     Started { started: SessionStarted, epoch: u64 },
     /// It was not; the exit code says why.
     NotStarted { news: News, exit: u8, epoch: u64 },
-    /// The wish to stop this turn was heard.
+    /// The stop of this turn was confirmed.
     Stopping { turn: i64, epoch: u64 },
-    /// This conversation is to be opened.
+    /// Open this conversation.
     Open(Box<SessionInfo>),
     /// This was chosen for the turns to come.
     Chosen(Chosen, String),
-    /// Whatever came of a choice was reported.
+    /// The result of a choice was reported.
     ChoiceMade(Choice),
     /// A request from another conversation, and the text that shows all of it.
     Shown(Box<RequestInfo>, StyledText),
@@ -148,10 +149,10 @@ pub(super) enum Done {
     Over(u64),
 }
 
-/// What came of a choice.
+/// Result of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// The next words go where they were meant to go.
+    /// Later input has the intended target.
     Made,
     /// Everything is as it was.
     Refused,
@@ -163,7 +164,7 @@ pub(super) enum Seen {
     There,
     /// It did not answer, and is called again.
     Away,
-    /// A person stopped it: it stays down until something is asked for.
+    /// A person stopped it: it stays down until the next request.
     Stopped,
 }
 
@@ -192,7 +193,7 @@ pub(super) fn is_choice(command: &SlashCommand) -> bool {
     opens(command) || matches!(command, SlashCommand::Model(Some(_)) | SlashCommand::Reasoning(Some(_)))
 }
 
-/// Does the command put another conversation on the screen?
+/// Whether the command opens another conversation.
 pub(super) fn opens(command: &SlashCommand) -> bool {
     matches!(command, SlashCommand::New | SlashCommand::Resume(Some(_))) || opens_task(command)
 }
@@ -243,7 +244,7 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
         }
         Errand::Names => names(place).await.map_or_else(Vec::new, one),
         Errand::Image(pasted) => {
-            // That it is called like an image is known already; whether it is there is not.
+            // Its name is that of an image; whether it exists is unknown.
             let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
             one(News::Image { path, pasted })
         }
@@ -332,7 +333,7 @@ fn is_ours(request: &RequestInfo) -> bool {
     request.answered_by.as_ref().is_some_and(|by| by.ends_with(&own))
 }
 
-/// What can be named, the newest first. Where it cannot be had, it is not offered.
+/// Completion candidates, newest first; none if they cannot be fetched.
 async fn names(place: &Place) -> Option<News> {
     let client = &place.desk.onlooker;
     let query = SessionQuery { limit: NAMES, ..SessionQuery::default() };

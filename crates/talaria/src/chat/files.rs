@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 const MOST: usize = 50_000;
 /// So much text of git is read at most.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// How long a list holds.
+/// How long a list is cached.
 const FRESH: Duration = Duration::from_secs(5);
 /// How long listing may take.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What was typed in earlier conversations, kept in Talaria's home: for the person alone, without secrets, and not for ever.
+//! The input history across conversations, in Talaria's home: private, redacted, and bounded.
 //!
 //! One JSON string per line, since what is typed may have several.
 
@@ -12,14 +12,14 @@ use crate::lines_file;
 
 /// At most this many lines are kept.
 const LINES: usize = 1000;
-/// A line that is longer than this is not kept: a pasted file is not looked for here.
+/// A longer line is not stored: no one searches for a pasted file here.
 const LONGEST: usize = 16 * 1024;
 
 /// The file.
 #[derive(Debug)]
 pub(crate) struct History {
     path: PathBuf,
-    /// Held while it is written.
+    /// Locked while it is written.
     writing: Mutex<()>,
 }
 
@@ -29,7 +29,7 @@ impl History {
         Self { path: root.join("chat_history.jsonl"), writing: Mutex::new(()) }
     }
 
-    /// What was typed, the oldest first. A file that cannot be read is none.
+    /// The lines, oldest first. An unreadable file counts as empty.
     pub(crate) fn read(&self) -> Vec<String> {
         let mut lines = self.stored_lines().unwrap_or_default();
         lines.drain(..lines.len().saturating_sub(LINES));

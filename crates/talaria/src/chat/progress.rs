@@ -1,5 +1,5 @@
-//! How far the conversation on the screen is: the last event that was reported, whether a turn runs, whether everything that
-//! was there at the opening has come, what it waits for, and whether it was asked to stop. Pure.
+//! How far the conversation on the screen is: the last event that was reported, whether a turn runs, whether all earlier
+//! events have been received, its open requests, and whether it was asked to stop. Pure.
 
 use talaria_core::api::{Numbered, SessionInfo};
 use talaria_core::event::Event;
@@ -27,7 +27,7 @@ pub(super) struct Progress {
     had_turn: bool,
     /// The turn that was asked to stop.
     stopping: Option<i64>,
-    /// What a person is asked and has not answered.
+    /// Open requests.
     questions: Vec<TicketId>,
     standing: Standing,
 }
@@ -76,7 +76,7 @@ impl Progress {
         }
     }
 
-    /// The wish to stop this turn was heard.
+    /// The stop of this turn was confirmed.
     pub(super) fn stopping(&mut self, turn: i64) {
         self.stopping = self.stopping.max(Some(turn));
     }
@@ -96,12 +96,12 @@ impl Progress {
         self.is_running() && self.stopping == Some(self.begun)
     }
 
-    /// What a person is asked and has not answered.
+    /// Open requests.
     pub(super) fn questions(&self) -> &[TicketId] {
         &self.questions
     }
 
-    /// What was reported of it.
+    /// Its last reported event.
     pub(super) fn standing(&self) -> &Standing {
         &self.standing
     }
@@ -131,7 +131,7 @@ impl Progress {
         self.is_lost && self.had_turn
     }
 
-    /// Nothing more comes: the opening is over, and nothing runs as far as is known.
+    /// The stream ended: the opening is over, and nothing is known to run.
     pub(super) fn give_up(&mut self) {
         self.had_turn = self.is_running() || self.has_lost_turn();
         self.is_lost = true;

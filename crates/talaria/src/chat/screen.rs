@@ -1,4 +1,4 @@
-//! The screen: keys and news go into the chat, its frames onto the terminal, its wishes to the driver.
+//! The screen: passes keys and news to the chat, its frames to the terminal, its wishes to the driver.
 //!
 //! A frame is drawn when something has changed, and not more often than eyes can follow. While nothing happens nothing
 //! is done, except that a running turn lets its clocks tick.
@@ -51,7 +51,7 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     };
     let chat = Chat::new(setup(&driver, said));
     signals.listen_for_stops()?;
-    // What is reported beside the screen would be written into it.
+    // Other output would be written into the screen.
     patience::keep_quiet();
     let guard = Guard::take().map_err(cannot)?;
     let terminal = blank(size().map_err(cannot)?).map_err(cannot)?;
@@ -100,7 +100,7 @@ struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     guard: Guard,
     since: Instant,
-    /// What is on the terminal.
+    /// The frame on the terminal.
     shown: Option<(ChatFrame, Theme)>,
 }
 
@@ -175,13 +175,13 @@ impl Screen {
         self.chat.set_clock(self.since.elapsed(), Timestamp::now());
     }
 
-    /// Takes everything that is there; says whether there was something.
+    /// Processes all pending news; returns whether there were any.
     fn take_news(&mut self, news: Option<News>) -> bool {
         self.tell_time();
         let now = self.since.elapsed();
         let mut next = news;
         let mut has_come = false;
-        // A flood is shown in parts, so that keys are heard in between.
+        // A flood is shown in parts, so that keys are processed in between.
         for _ in 0..1024 {
             let Some(news) = next else { break };
             has_come = true;
@@ -201,7 +201,7 @@ impl Screen {
                 self.chat.input(self.since.elapsed(), input);
                 Ok(self.grant())
             }
-            // It comes back as a signal, to this program as to the others of its job.
+            // It returns as a signal, to this program as to the others of its job.
             Came::Suspend => {
                 aside::wish();
                 Ok(Flow::GoOn)
@@ -238,12 +238,12 @@ impl Screen {
         Ok(Flow::GoOn)
     }
 
-    /// Hands the wishes of the chat to the driver.
+    /// Passes the wishes of the chat to the driver.
     fn grant(&mut self) -> Flow {
         for wish in self.chat.wishes() {
             match wish {
                 ChatEffect::Leave | ChatEffect::Run(SlashCommand::Quit) => return Flow::Leave,
-                // What is not among the requests that were reported has not been seen, and a yes to it would be blind.
+                // A request that was not reported has not been seen, and a yes to it would be blind.
                 ChatEffect::Run(SlashCommand::Approve { request: Some(id), .. }) => {
                     let what = format!("{id} is not open; /requests lists the open ones");
                     let refused = News::Refused { what, prompt: None, ticket: None };

@@ -1,5 +1,5 @@
-//! What a person says on its way to the engine. Where the connection broke, it is not known whether it arrived: that is
-//! looked up before anything is claimed.
+//! Sends input to the engine. If the connection breaks, it is unknown whether the input arrived: that is looked up
+//! before anything is claimed.
 
 use jiff::Timestamp;
 use talaria_core::api::{

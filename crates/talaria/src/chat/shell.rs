@@ -1,4 +1,4 @@
-//! A command line of the person's own: run in the sandbox of the conversation, told as it prints.
+//! A person's own shell command: run in the sandbox of the conversation, with streamed output.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::engine::refused;
 use crate::exec::milliseconds;
 use crate::trouble::Trouble;
 
-/// Why nothing more is heard of a command, and since when it ran if it may have run.
+/// Why the output of a command ended, and its start if it may have run.
 struct Broken {
     trouble: Trouble,
     since: Option<Instant>,

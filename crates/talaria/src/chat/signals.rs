@@ -28,14 +28,14 @@ pub(crate) struct Signals {
     ended_by: Option<EndSignal>,
 }
 
-/// What came.
+/// The signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Called {
     /// Ctrl-C.
     Interrupt,
-    /// The program is to end.
+    /// End the program.
     End,
-    /// The program is to be put aside. It does so itself.
+    /// Suspend the program. It does so itself.
     Stop,
     /// The program was suspended and continues.
     GoOn,
@@ -45,7 +45,8 @@ impl Signals {
     /// From now on signals no longer end the program by themselves.
     pub(crate) fn listen() -> Result<Self, Trouble> {
         let listen = |kind| {
-            // A start with `nohup` or in the background is meant so; a person at the keyboard means Ctrl-C.
+            // With `nohup` or in the background an ignored signal is intended; a person at the keyboard uses
+            // Ctrl-C.
             if is_ignored(kind) && !io::stdin().is_terminal() {
                 return Ok(None);
             }
@@ -68,7 +69,7 @@ impl Signals {
         self.ended_by
     }
 
-    /// From now on the program is no longer put aside by the system alone: whoever calls this answers `Called::Stop`.
+    /// From now on the system alone no longer suspends the program: the caller must handle `Called::Stop`.
     pub(crate) fn listen_for_stops(&mut self) -> Result<(), Trouble> {
         let kind = SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw());
         if !is_ignored(kind) {
@@ -102,8 +103,8 @@ async fn one(signal: &mut Option<Signal>) {
     std::future::pending::<()>().await;
 }
 
-/// Ends the program some time after the signal to end. It listens by itself: a loop that is held up by a terminal that takes nothing
-/// hears no signal.
+/// Ends the program some time after the signal to end. It has its own task: a loop that is blocked by a stuck terminal
+/// receives no signal.
 async fn watch_over(mut terminate: Option<Signal>, mut hang_up: Option<Signal>) {
     let signal = tokio::select! {
         () = one(&mut terminate) => EndSignal::Terminate,

@@ -1,16 +1,16 @@
-//! What Codex told of the conversation on the screen: what is in force, how full its context is, and how
-//! much of the account's limits is used. Pure.
+//! Codex's reports about the conversation on the screen: the settings in force, the use of its context, and the
+//! account's rate limits. Pure.
 
 use talaria_core::event::{Event, RateLimits, Started};
 
-/// What was reported so far.
+/// Reports so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Standing {
-    /// What is in force.
+    /// The settings in force.
     pub(super) started: Option<Box<Started>>,
     /// Tokens in the context, and how many fit.
     pub(super) context: Option<(u64, u64)>,
-    /// How much of the account's limits was used, as told since the conversation was opened.
+    /// Rate limits of the account, as reported since the conversation was opened.
     pub(super) limits: Option<Box<RateLimits>>,
 }
 
@@ -31,7 +31,7 @@ impl Standing {
         }
     }
 
-    /// Learns what only holds when it is reported.
+    /// Updates values that are valid only when reported live.
     pub(super) fn take_live(&mut self, event: &Event) {
         if let Event::RateLimits(limits) = event {
             self.limits = Some(limits.clone());

@@ -1,8 +1,8 @@
-//! What was wished for and is not settled yet, by number: a number is settled once, however often that is reported. Pure.
+//! Unsettled wishes, by number: a number is settled once, however often that is reported. Pure.
 
 use std::collections::BTreeMap;
 
-/// What is running.
+/// The running errands.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
     last: u64,
@@ -27,7 +27,7 @@ impl UnderWay {
         self.open.is_empty()
     }
 
-    /// What a person should know of, each once, in order.
+    /// Unsettled actions to report, each once, in order.
     pub(super) fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         for name in self.open.values().flatten() {

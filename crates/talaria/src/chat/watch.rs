@@ -1,5 +1,5 @@
-//! Looks every two seconds at what waits for a person anywhere, how many tasks there are and which have ended, and whether
-//! the engine is there. Told only when it has changed. It starts an engine that died, and none that a person stopped.
+//! Polls every two seconds for open requests anywhere, the number of tasks and their ends, and whether the engine is
+//! available. Reports only changes. It restarts an engine that died, but none that a person stopped.
 
 mod ends;
 
@@ -42,8 +42,8 @@ pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sende
     }
 }
 
-/// What is reported of a look at the engine. After one that found none everything is reported anew: the face that heard so has
-/// forgotten what waits.
+/// News of a poll. After one that found no engine everything is reported again: the front end has dropped the open requests
+/// then.
 fn report_look(told: &mut Told, found: Result<EngineStatus, ClientError>) -> Vec<Done> {
     let missing = match found {
         Ok(status) => {

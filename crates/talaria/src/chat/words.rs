@@ -1,4 +1,4 @@
-//! What went wrong, in the words and the lines that a conversation has room for. Pure.
+//! Error messages in the form of the chat. Pure.
 
 use talaria_core::ids::SessionId;
 use talaria_render::{StyledText, plain};
@@ -45,7 +45,7 @@ pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
     }
 }
 
-/// What was chosen and is dropped before a turn was asked for with it.
+/// A choice that is dropped before a turn was requested with it.
 pub(super) fn not_used(dropped: &Chosen) -> String {
     let effort = dropped.effort.as_ref().map(|effort| format!("reasoning {effort}"));
     let chosen: Vec<String> = dropped.model.clone().into_iter().chain(effort).collect();

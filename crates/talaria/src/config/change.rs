@@ -71,7 +71,7 @@ pub(crate) fn lock(home: &TalariaHome) -> Result<LockedUserFile, Trouble> {
     UserFile::lock(&home.config_file()).map_err(|error| file_trouble(&error))
 }
 
-/// Puts a new text in its place; says whether it is another one.
+/// Replaces the text; returns whether it differs.
 pub(crate) fn replace(locked: LockedUserFile, new: &str) -> Result<bool, Trouble> {
     let changed = locked.text() != Some(new);
     locked.replace(new).map_err(|error| file_trouble(&error))?;

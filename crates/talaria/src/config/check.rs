@@ -37,10 +37,10 @@ pub(super) fn problems(text: &str) -> Vec<ConfigProblem> {
     }
 }
 
-/// A problem as compilers tell it.
+/// A problem in the format of compilers.
 pub(super) fn line(file: &Path, problem: &ConfigProblem) -> String {
     let (line, column) = (problem.line.unwrap_or(1), problem.column.unwrap_or(1));
-    // The place comes first here.
+    // The position is first here.
     let words = ConfigProblem { line: None, column: None, ..problem.clone() }.to_string();
     let text = format!("{}:{line}:{column}: {}: {}", file.display(), severity(problem), redact(&words));
     plain_line(&text).into_owned() + "\n"

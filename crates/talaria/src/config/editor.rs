@@ -1,7 +1,7 @@
 //! `talaria config edit`: a person edits a private copy, and only a valid one takes the place of the file.
 //!
-//! Whatever happens in between, the file is the old one, and what the person typed is not lost: a copy that was not
-//! taken is kept and named.
+//! The file stays unchanged until the edit is accepted, and no typed text is lost: a rejected copy is kept and
+//! named.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -76,7 +76,7 @@ fn put(home: &TalariaHome, before: Option<&str>, text: &str, copy: Copy) -> Resu
     Ok(0)
 }
 
-/// What a person wants to edit with; a variable that is empty says nothing.
+/// The person's editor; an empty variable counts as unset.
 fn editor() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| LAST_RESORT.to_owned())
@@ -97,7 +97,7 @@ async fn open(editor: &str, copy: &Copy) -> Result<(), Trouble> {
     let status = Command::new("/bin/sh").args(["-c", &script, "sh"]).arg(&copy.path).status().await;
     match status {
         Ok(status) if status.success() => Ok(()),
-        // What a shell says of a program that is not there or cannot be run.
+        // Exit codes of a shell for a missing or non-executable program.
         Ok(status) if matches!(status.code(), Some(126 | 127)) => {
             Err(cannot(&format!("it ended with {status}")))
         }
@@ -118,7 +118,7 @@ fn is_wanted_again() -> Result<bool, Trouble> {
     Ok(read > 0 && !matches!(line.trim().to_ascii_lowercase().as_str(), "n" | "no"))
 }
 
-/// What the person edits: readable by no one else, since there may be secrets in it.
+/// The file to edit: readable by no one else, since it may contain secrets.
 struct Copy {
     path: PathBuf,
     begin: String,

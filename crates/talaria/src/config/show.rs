@@ -1,4 +1,4 @@
-//! `talaria config get`: what the file says, key by key. Secrets are masked, here as everywhere.
+//! `talaria config get`: the file, key by key. Secrets are masked.
 
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
@@ -62,7 +62,7 @@ fn list(leaves: &[Leaf]) -> String {
     leaves.iter().map(|leaf| plain_line(&masked(leaf)).into_owned() + "\n").collect()
 }
 
-/// What is in the place of a secret of an MCP server.
+/// Replacement of a secret of an MCP server.
 const MASK: &str = "[redacted:secret]";
 
 /// The value of a key of an MCP server with its secrets masked, if it has any: whether something is secret depends on more than

@@ -1,16 +1,17 @@
-//! What the scripted model says in the demo, and the configuration that makes Codex ask it.
+//! The script of the model in the demo, and the configuration that makes Codex use it.
 
 use std::time::Duration;
 
 use talaria_scripted::{ModelRequest, ModelUsage, Reply};
 
-/// What the person says.
+/// The prompt.
 pub(crate) const PROMPT: &str = "How many words are in greeting.txt? Then make the greeting friendlier.";
 
-/// The file that is there at the beginning.
+/// The initial file.
 pub(crate) const GREETING: &str = "Hello.\nThis is a greeting.\n";
 
-/// What the model says next. It looks at what became of its calls, so that it claims nothing that did not happen.
+/// The next reply of the model. It depends on the results of its calls, so that it claims nothing that did not
+/// happen.
 pub(crate) fn reply(request: &ModelRequest) -> Reply {
     let outputs = request.tool_outputs();
     let done = |at: usize| outputs.get(at).is_some_and(|output| is_done(output));
@@ -41,8 +42,8 @@ fn conclusion(counted: bool, patched: bool) -> String {
     )
 }
 
-/// How both tested versions of Codex tell a model that a command ended well, or that a patch was applied. Everything
-/// else, a refusal or a sandbox that does not work, is not done.
+/// How both tested versions of Codex report to a model that a command succeeded, or that a patch was applied.
+/// Everything else, a refusal or a broken sandbox, is a failure.
 fn is_done(output: &str) -> bool {
     output.contains("Process exited with code 0") || output.contains("Success. Updated")
 }
@@ -58,7 +59,7 @@ const PATCH: &str = "\
 *** End Patch
 ";
 
-/// A reply whose text comes word by word, as a real model's does.
+/// A reply streamed word by word, like a real model's.
 fn spoken(text: &str) -> Reply {
     text.split_inclusive(' ')
         .fold(Reply::new(), |reply, word| reply.text(word).pause(Duration::from_millis(18)))

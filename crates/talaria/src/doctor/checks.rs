@@ -126,7 +126,7 @@ async fn drift(binary: &Path) -> Check {
     Check::ok("schema", detail)
 }
 
-/// What Codex itself warned about at its start.
+/// Warnings of Codex at its start.
 fn said_by_codex(warning: String) -> Check {
     Check::warning("codex says", warning, "see Codex's documentation; turns still run")
 }

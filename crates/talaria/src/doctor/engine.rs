@@ -1,6 +1,6 @@
 //! The checks of `talaria doctor` that are about the engine: does one run, can it be reached, is what it keeps sound?
 //!
-//! Nothing is started and nothing is changed; the database is only read, for a bounded time, which does not hold up an engine
+//! Nothing is started and nothing is changed; the database is only read, for a bounded time, which does not block an engine
 //! that writes it.
 
 use std::io;

@@ -1,7 +1,7 @@
 //! A line for every configured MCP server that cannot work, as far as that is cheap to see: nothing is started or called.
 //!
-//! What is wrong with the keys themselves is reported by the check of the configuration. A server that does not work ends no
-//! turn, so these are warnings.
+//! The check of the configuration reports problems of the keys themselves. A server that does not work ends no turn, so
+//! these are warnings.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,7 +23,7 @@ fn troubles(server: &Server, codex: Option<&Version>) -> Vec<Check> {
     let tell = |what: String, remedy: String| Check::warning("mcp server", format!("{name}: {what}"), remedy);
     let mut found = Vec::new();
     if let Some(Transport::Stdio { command, cwd, env, .. }) = &server.transport {
-        // With a PATH of its own it is looked for elsewhere.
+        // With its own PATH it is searched elsewhere.
         if !env.contains_key("PATH") && !is_program(command, std::env::var_os("PATH").as_deref()) {
             let remedy = format!("install it, or correct mcp_servers.{name}.command");
             found.push(tell(format!("the program {command} is not found"), remedy));

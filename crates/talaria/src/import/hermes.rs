@@ -1,5 +1,5 @@
-//! `talaria import hermes`: settings and files are brought here, conversations by the engine, page by page. The report is
-//! put together in `report`.
+//! `talaria import hermes`: imports settings and files; the engine imports conversations, page by page. `report` composes
+//! the report.
 
 use std::path::Path;
 
@@ -122,7 +122,7 @@ fn import_request(path: &Path, how: ImportHow, run: Option<&str>) -> Result<Aske
     Ok(Asked { path: path.to_owned(), from: ImportFrom::Hermes, how, run, after: None })
 }
 
-/// Goes through all pages.
+/// Imports all pages.
 async fn pages(client: &Client, asked: &Asked) -> Result<ReadSessions, Trouble> {
     let mut all = ImportedSessions::default();
     let mut progress = Progress::default();
@@ -189,7 +189,7 @@ async fn undo(options: &Hermes, settings: &Settings) -> Result<u8, Trouble> {
     Ok(0)
 }
 
-/// A memory file that an import may have brought.
+/// A memory file that an import may have copied.
 struct MemoryFile {
     /// Its name, relative to Talaria's home.
     name: String,
@@ -243,6 +243,6 @@ fn remove_empty(settings: &Settings, files: &[MemoryFile]) {
             let _ = locked.remove();
         }
     }
-    // A directory that holds anything stays.
+    // A directory that is not empty is kept.
     let _ = std::fs::remove_dir(settings.home.memories_dir());
 }

@@ -1,5 +1,5 @@
-//! What an import from Hermes did, or would do, for people and for programs. Names of secrets, never their values; what
-//! others wrote is made harmless here.
+//! Report of an import from Hermes, done or planned, for people and for programs. Names of secrets, never their values;
+//! foreign text is made harmless here.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +12,7 @@ use talaria_import::hermes::{FilesPlan, HermesPlan, HermesSource, SkippedFile};
 
 use super::page::{Page, SHOWN, count, some};
 
-/// What is said of a setting for which there is nothing here.
+/// Text about a setting without an equivalent here.
 const UNKNOWN: [&str; 2] = ["Talaria has no such setting", "a later version will read it"];
 
 /// The whole report.
@@ -76,7 +76,7 @@ struct Stays {
     what: &'static str,
 }
 
-/// The conversations that came, and why others could not be read.
+/// The imported conversations, and why others could not be read.
 #[derive(Debug, Default)]
 pub(super) struct ReadSessions {
     pub(super) sessions: ImportedSessions,
@@ -117,7 +117,7 @@ impl Report {
         }
     }
 
-    /// What became of the conversations: those that came, and why the rest did not.
+    /// Result for the conversations: imported ones, and reasons for the rest.
     pub(super) fn add_sessions(&mut self, ReadSessions { sessions, not_read }: ReadSessions) {
         let is_empty = not_read.is_some() && sessions.seen == 0;
         self.sessions = (!is_empty).then_some(sessions);

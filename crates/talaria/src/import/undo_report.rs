@@ -1,4 +1,4 @@
-//! What was taken back of an import from Hermes, or would be.
+//! Report of undoing an import from Hermes, done or planned.
 
 use serde::Serialize;
 use talaria_core::api::ImportedSessions;
@@ -6,7 +6,7 @@ use talaria_import::hermes::{SkippedFile, UndoneFiles};
 
 use super::page::{Page, SHOWN, count};
 
-/// What was, or would be, taken back.
+/// The undone changes, done or planned.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct UndoReport {
     /// Hermes's home.

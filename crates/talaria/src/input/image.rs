@@ -1,4 +1,4 @@
-//! What an image file is, by its first bytes: Codex replaces what it cannot read by a remark to the model alone.
+//! Type of an image file, by its first bytes: Codex replaces an unreadable image by a remark to the model alone.
 
 use std::fs::File;
 use std::io::Read;

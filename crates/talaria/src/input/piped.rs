@@ -1,7 +1,7 @@
-//! Standard input beside a prompt: `git diff | talaria exec "review this"`.
+//! Standard input in addition to a prompt: `git diff | talaria exec "review this"`.
 //!
-//! A terminal, `/dev/null` and a closed descriptor are no input. A pipe may be inherited and silent for ever (a service, a
-//! CI job), so its first byte is waited for only a few seconds; once there is one, it is read to its end.
+//! A terminal, `/dev/null` and a closed descriptor are no input. A pipe may be inherited and silent indefinitely (a
+//! service, a CI job), so its first byte is waited for only a few seconds; once there is one, it is read to its end.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -41,7 +41,7 @@ enum Kind {
     Pipe,
 }
 
-/// Is there anything that could be read?
+/// Whether there could be input.
 pub(crate) fn is_there() -> bool {
     kind() != Kind::Nothing
 }
@@ -86,7 +86,7 @@ pub(crate) fn read(silence: Silence) -> Result<Option<String>, Trouble> {
     Ok(Some(text))
 }
 
-/// The prompt with what came on standard input, marked as such. The fence is longer than any in the text.
+/// The prompt with standard input, marked as such. The fence is longer than any in the text.
 pub(crate) fn with_prompt(prompt: &str, text: &str) -> String {
     let mut longest = 2;
     let mut run = 0;
@@ -111,7 +111,7 @@ fn kind() -> Kind {
     }
 }
 
-/// Reads standard input on a thread of its own, which a silent pipe may hold for as long as the program runs. Closed at the
+/// Reads standard input on a separate thread, which a silent pipe may block for as long as the program runs. Closed at the
 /// end of the input, and at an error, which is an end too.
 fn chunks() -> Receiver<Vec<u8>> {
     let (sender, chunks) = mpsc::sync_channel(1);

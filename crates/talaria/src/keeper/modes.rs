@@ -1,4 +1,4 @@
-//! How a terminal treats what is typed and written, as a line of four numbers that one process can tell another.
+//! The modes of a terminal, as a line of four numbers that one process can pass to another.
 
 use std::fmt;
 
@@ -32,7 +32,7 @@ impl Modes {
         terminal.local_modes = self.local;
     }
 
-    /// What the chat makes of these to draw.
+    /// The modes that the chat uses for drawing.
     pub(super) fn as_taken(self, terminal: &Termios) -> Self {
         let mut taken = terminal.clone();
         self.apply(&mut taken);

@@ -1,7 +1,7 @@
 //! The change of a file as a unified diff that can be shown: secrets masked, nothing in it hidden, coloured on a terminal.
 //!
-//! Masking comes before comparing, so that no part of a secret is left in what is only context; since equal texts stay
-//! equal when they are masked, the lines are the same.
+//! Secrets are masked before the comparison, so that none remains in context lines; since equal texts stay equal when
+//! masked, the lines are the same.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,23 +17,23 @@ use talaria_render::{Color, Paint, Style, StyledText};
 
 /// How many lines around a change are shown.
 const CONTEXT: usize = 3;
-/// What is in the place of a value that is written but must not be seen.
+/// Replacement of a value that is written but must not be shown.
 const MASK: &str = "\"[redacted:secret]\"";
 
-/// What is compared.
+/// A change to show.
 #[derive(Debug)]
 pub(crate) struct Change<'a> {
     /// The file.
     pub(crate) path: &'a Path,
-    /// What is there; `None` if there is no such file.
+    /// The current text; `None` if there is no such file.
     pub(crate) old: Option<&'a str>,
-    /// What would be there; `None` if the file would be removed.
+    /// The new text; `None` if the file would be removed.
     pub(crate) new: Option<&'a str>,
     /// Values that are known to be secret, whatever they look like.
     pub(crate) secrets: &'a [String],
 }
 
-/// Shows a change. Equal texts give nothing.
+/// Shows a change. Equal texts produce no output.
 pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> StyledText {
     let [old, new] = [change.old, change.new].map(|text| masked(text.unwrap_or_default(), change.secrets));
     if change.old == change.new {
@@ -74,7 +74,7 @@ pub(crate) fn unified(change: &Change<'_>, paint: Paint) -> StyledText {
     out
 }
 
-/// Puts a mask over every value that is a secret, however TOML writes it, and over what looks like one anywhere.
+/// Masks every secret value, in any TOML notation, and text that looks like a secret anywhere.
 fn masked<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     let mut spans = Vec::new();
     if let Ok(document) = Document::parse(text) {
@@ -87,7 +87,7 @@ fn masked<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
     }
 }
 
-/// Puts the mask over these parts of a text, in one go however many there are.
+/// Masks these ranges of a text, in one pass.
 fn covered(text: &str, mut spans: Vec<Range<usize>>) -> Cow<'_, str> {
     if spans.is_empty() {
         return Cow::Borrowed(text);

@@ -1,29 +1,29 @@
-//! The last word of a run: what was done to which file.
+//! The final report of a run: the action and the file.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-/// What was done.
+/// The action.
 #[derive(Debug, Serialize)]
 pub(crate) struct Outcome<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
-    /// What was done.
+    /// The action.
     pub(crate) outcome: Done,
     /// The file.
     pub(crate) file: String,
-    /// Where the text that was replaced is kept.
+    /// Backup of the replaced text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) backup: Option<String>,
-    /// What was changed since and was left alone by an undo.
+    /// Entries that were changed since, and kept by an undo.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub(crate) left: &'a [String],
     /// The exit code.
     pub(crate) exit: u8,
 }
 
-/// What was done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Done {
@@ -35,9 +35,9 @@ pub(crate) enum Done {
     DryRun,
     /// It was not confirmed.
     NotConfirmed,
-    /// The bytes from before are there again.
+    /// The original bytes are restored.
     Restored,
-    /// What was added is out, entry by entry.
+    /// The additions are removed, entry by entry.
     TakenOut,
     /// There was nothing to undo.
     NothingToUndo,

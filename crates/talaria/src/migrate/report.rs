@@ -1,4 +1,4 @@
-//! What came of each thing that was wanted: for scripts one object per line, for people a list.
+//! Result of each planned entry: for scripts one object per line, for people a list.
 
 use serde::Serialize;
 use talaria_codex_proto::codex_config::{EntryPlace, Freed, Planned, UsersOwn, Why};
@@ -16,7 +16,7 @@ pub(crate) enum Line {
     Server {
         /// Its name.
         name: String,
-        /// What came of it.
+        /// Its result.
         status: Status,
         /// Why not, or why so.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,14 +33,14 @@ pub(crate) enum Line {
     Plugin {
         /// Its name.
         name: String,
-        /// What came of it.
+        /// Its result.
         status: Status,
     },
     /// The permission default.
     Permissions {
         /// The profile.
         profile: String,
-        /// What came of it.
+        /// Its result.
         status: Status,
     },
     /// Something that the person should know.
@@ -50,7 +50,7 @@ pub(crate) enum Line {
     },
 }
 
-/// What came of something.
+/// Result of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
@@ -58,7 +58,7 @@ pub(crate) enum Status {
     Planned,
     /// It is.
     Migrated,
-    /// The user's own of the same name stays, or what was written earlier and may still be wanted.
+    /// The user's own entry of the same name is kept, or an earlier one that may still be needed.
     Kept,
     /// An earlier migration wrote it, and it is wanted no more: it would go.
     Unwanted,
@@ -96,7 +96,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], sta
             Err(why) => (Status::Error, Some(redact(why).into_owned())),
             Ok(_) => (status(&place), own(&place).map(why_kept)),
         };
-        // What is not written needs no variable.
+        // An entry that is not written needs no variable.
         let (secrets, variables) = match &server.server {
             Ok(written_as) if status == written => {
                 (server.referred.clone(), variables(written_as, &server.referred))
@@ -168,7 +168,7 @@ fn bare(name: &str, status: Status, why: Option<String>) -> Line {
     Line::Server { name: name.to_owned(), status, why, skipped, secrets, variables }
 }
 
-/// The variables that an entry refers to, without those that a secret has to be put into.
+/// The variables that an entry refers to, without those that a secret must be moved to.
 fn variables(server: &CodexServer, secrets: &[Referred]) -> Vec<String> {
     let headers = server.env_http_headers.values().chain(&server.bearer_token_env_var);
     let mut names: Vec<String> = server.env_vars.iter().chain(headers).cloned().collect();

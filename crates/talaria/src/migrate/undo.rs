@@ -43,7 +43,7 @@ pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     }
 }
 
-/// There is nothing to undo: says what may be meant instead, and puts what a killed run left in order.
+/// There is nothing to undo: suggests alternatives, and cleans up after a killed run.
 fn nothing(options: &args::Migrate, undo: &MigrationUndo) -> Result<u8, Trouble> {
     if !options.dry_run {
         undo.apply().map_err(|error| trouble(&error))?;
@@ -63,7 +63,7 @@ fn nothing(options: &args::Migrate, undo: &MigrationUndo) -> Result<u8, Trouble>
     finish(options, &Outcome::new(Done::NothingToUndo, undo.file(), 0), &words)
 }
 
-/// Of what was added only that is there which the user changed: says so.
+/// Only entries changed by the user remain: reports that.
 fn nothing_but(
     options: &args::Migrate,
     undo: &MigrationUndo,
@@ -77,7 +77,7 @@ fn nothing_but(
     finish(options, &outcome, "nothing to undo: you changed the entries since, so they are yours")
 }
 
-/// Names what stays, and says why.
+/// Lists kept entries, with reasons.
 fn report_left(undone: &UndoneMigration) -> Vec<String> {
     let left: Vec<String> = undone.left.iter().map(|UsersOwn { path, .. }| path.to_string()).collect();
     for path in &left {

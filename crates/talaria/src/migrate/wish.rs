@@ -1,5 +1,5 @@
-//! What is wanted in Codex's configuration: Talaria's servers in Codex's words, its own tools, plugins, a permission
-//! profile if one was asked for.
+//! The planned entries in Codex's configuration: Talaria's servers in Codex's notation, its own tools, plugins, a
+//! permission profile if requested.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -19,15 +19,15 @@ use crate::trouble::{Trouble, exit};
 /// The server that offers Talaria's own tools.
 pub(crate) const TOOLS: &str = "talaria-tools";
 
-/// What is wanted, with what is to be reported about it.
+/// The planned entries, with the report about them.
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) additions: Additions,
     /// The servers of Talaria's configuration, in its order.
     pub(crate) servers: Vec<Translated>,
-    /// What must not be shown.
+    /// Secrets.
     pub(crate) secrets: Vec<String>,
-    /// What the person should know.
+    /// Notes for the user.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ impl Wish {
     }
 }
 
-/// What this Talaria is, for the entry of its own tools.
+/// Identity of this Talaria, for the entry of its own tools.
 #[derive(Debug)]
 pub(crate) struct Itself<'a> {
     /// The program.
@@ -74,7 +74,7 @@ pub(crate) struct Itself<'a> {
     pub(crate) user_home: Option<&'a str>,
 }
 
-/// Puts together what is wanted.
+/// Builds the plan.
 pub(crate) fn wish(
     options: &args::Migrate,
     config: &Config,

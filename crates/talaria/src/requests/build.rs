@@ -30,7 +30,7 @@ pub(crate) fn answer(ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble>
     })
 }
 
-/// The same for the chat, whose `/approve` has words of its own and takes no answers to questions.
+/// The same for the chat, whose `/approve` has its own words and accepts no answers to questions.
 pub(crate) fn chat_answer(ticket: &TicketId, ask: Option<&Ask>, typed: Typed) -> Result<Answer, Trouble> {
     let decision = typed.decision;
     let offered = ask.map(Ask::choices).filter(|offered| !offered.contains(&decision));

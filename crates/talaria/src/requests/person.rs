@@ -1,4 +1,4 @@
-//! Puts one request to the person at the terminal, in the same way as a running turn does.
+//! Asks the person at the terminal about one request, like a running turn does.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What there is to say about the runtime: gathered once, each fact with its evidence.
+//! Facts about the runtime: gathered once, each with its evidence.
 
 use serde::Serialize;
 use talaria_codex::host::{Host, HostSpec};
@@ -12,9 +12,9 @@ use crate::settings::{Settings, login_hint};
 /// Everything that is shown.
 #[derive(Debug, Serialize)]
 pub(super) struct State {
-    /// What the file says; none if that cannot be used.
+    /// The value in the file; none if invalid.
     pub(super) openai_runtime: Option<RuntimeChoice>,
-    /// What is wrong in the file, if anything.
+    /// The problem of the file, if any.
     pub(super) problems: Vec<String>,
     pub(super) provider: Option<String>,
     pub(super) verdict: Option<RuntimeSelection>,
@@ -23,7 +23,7 @@ pub(super) struct State {
     pub(super) mcp_servers: Vec<String>,
 }
 
-/// What is known of Codex.
+/// Facts about Codex.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Codex {
     pub(super) version: Option<String>,

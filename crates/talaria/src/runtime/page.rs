@@ -67,7 +67,7 @@ pub(super) fn text(state: &State) -> String {
     out
 }
 
-/// What a switch did.
+/// Result of a switch.
 pub(super) fn changed(
     file: &Path,
     choice: RuntimeChoice,

@@ -1,4 +1,5 @@
-//! The text of the service file, for systemd and for launchd. Pure: the same on every system, and kept by tests.
+//! The text of the service file, for systemd and for launchd. Pure: the same on every system, and fixed by
+//! tests.
 //!
 //! Codex outlives the engine, and with it every running turn. Both systems would by default end everything that a
 //! service started: `KillMode=process` and `AbandonProcessGroup` keep them from it.
@@ -16,7 +17,7 @@ pub(crate) enum System {
     Launchd,
 }
 
-/// What the service runs.
+/// The command of the service.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     /// This program.

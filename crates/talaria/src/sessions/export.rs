@@ -48,13 +48,13 @@ async fn export(client: &Client, options: &Export, existing: Existing) -> Result
     let mut writer = Writer { format: options.format, speaker, before: None };
     target.write(&writer.head(&detail))?;
     let exporting = async {
-        // What was said before the first event is at 0.
+        // Messages before the first event are at 0.
         let mut after = -1;
         loop {
             let page = client.messages(detail.info.id.as_str(), after, PAGE).await;
             let page = page.map_err(|error| refused("cannot read the conversation", &error))?;
             let Some(last) = page.last().map(|stored| stored.seq) else { return Ok(()) };
-            // An engine that gave the same page again would keep us here for ever.
+            // An engine that returned the same page again would cause an endless loop.
             if last <= after {
                 return Ok(());
             }
@@ -93,13 +93,13 @@ impl Writer {
     }
 }
 
-/// Where it goes. A file is there whole or not at all, and for its owner only.
+/// The target. A file is written atomically, and private to its owner.
 enum Target {
     Stdout { live: bool },
     File { path: PathBuf, file: NamedTempFile, existing: Existing },
 }
 
-/// What becomes of a file that is there.
+/// Treatment of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existing {
     IsReplaced,
@@ -131,7 +131,7 @@ impl Target {
     async fn finish(self) -> Result<Option<String>, Trouble> {
         let Self::File { path, file, existing } = self else { return Ok(None) };
         let name = path.clone();
-        // A slow disk does not hold up others.
+        // A slow disk does not block other tasks.
         let kept = tokio::task::spawn_blocking(move || {
             file.as_file().sync_all()?;
             let kept = match existing {

@@ -43,7 +43,7 @@ pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Tr
     throw_away(client, options).await
 }
 
-/// What an order to the engine is for.
+/// Purpose of a request to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Preview,

@@ -1,4 +1,4 @@
-//! One conversation for people: what it is, its turns, what was said and done.
+//! One conversation for people: properties, turns, transcript.
 
 use jiff::Timestamp;
 use talaria_core::api::{SessionDetail, SessionOrigin, TurnInfo};
@@ -64,7 +64,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
     out + "\n" + paint.text(Style::DIM, &next) + "\n"
 }
 
-/// Where a conversation came from.
+/// Origin of a conversation.
 fn origin(origin: &SessionOrigin, look: Look) -> String {
     let parent = match (&origin.parent_session, &origin.parent) {
         (Some(id), _) => format!(", which continued from {}", look::session_id(id, look)),

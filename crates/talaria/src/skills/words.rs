@@ -120,7 +120,7 @@ fn proposal_rows(proposals: &[SkillProposal], now: Timestamp) -> Sheet {
     sheet
 }
 
-/// What a proposal would change.
+/// The change of a proposal.
 pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> StyledText {
     let SkillProposal { id, name, .. } = proposal;
     let command = command(reader);
@@ -147,7 +147,7 @@ pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> Styl
     text
 }
 
-/// What was done.
+/// The result.
 pub(super) fn done(done: &SkillDone, word: &str, reader: Reader) -> String {
     let name = plain_line(&done.name);
     let path = done.path.as_deref().map(|path| format!(", {}", plain_line(path))).unwrap_or_default();

@@ -48,7 +48,7 @@ pub(super) fn list(
     out
 }
 
-/// What a task is about, and which conversation delegated it.
+/// Title of a task, and the conversation that delegated it.
 fn title(task: &TaskLine) -> String {
     match task.owner.delegator() {
         Some(session) => format!("{} (delegated by {})", task.title, SessionId::new(session).short()),

@@ -1,4 +1,4 @@
-//! `talaria task notify`: what is owed to whom, and what came of it.
+//! `talaria task notify`: notifications, their targets and results.
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, NoticeState, Notify};

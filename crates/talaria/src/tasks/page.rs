@@ -1,6 +1,6 @@
-//! One task for people: its state, what it did and changed, what it waits for, and at the end its answer.
+//! One task for people: its state, commands and changes, open requests, and at the end its answer.
 //!
-//! Pure: the task and the present time in, text out. Everything that came from elsewhere is made harmless.
+//! Pure: the task and the present time in, text out. Foreign text is made harmless.
 
 use jiff::Timestamp;
 use talaria_core::api::{NoticeInfo, TaskEvent, TaskInfo, TaskStatus, WorktreeInfo};
@@ -125,7 +125,7 @@ fn turns(task: &TaskInfo) -> Option<String> {
     }
 }
 
-/// What is different from the commit that the worktree began with.
+/// Changes since the base commit of the worktree.
 fn changes(worktree: &WorktreeInfo, look: Look) -> StyledText {
     let base: String = worktree.base.chars().take(SHORT).collect();
     let Some(changes) = &worktree.changes else {
@@ -160,7 +160,7 @@ fn changes(worktree: &WorktreeInfo, look: Look) -> StyledText {
     out
 }
 
-/// A few lines under a title; nothing if there are none.
+/// A few lines under a title; empty if there are none.
 fn section(title: &str, lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
@@ -187,7 +187,7 @@ fn events(events: &[TaskEvent], now: Timestamp, look: Look) -> StyledText {
     StyledText::plain("\nLast events:\n") + sheet.show(look)
 }
 
-/// What a person may want to do next.
+/// Suggested next commands.
 fn next(task: &TaskInfo, paint: Paint, reader: Reader) -> StyledText {
     let id = || task.id.clone();
     let has_work = task.worktree.as_ref().and_then(|worktree| worktree.changes.as_ref());

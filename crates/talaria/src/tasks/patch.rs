@@ -1,10 +1,10 @@
-//! What a task changed in its worktree, as a diff, and what came of taking it over.
+//! The changes of a task in its worktree, as a diff, and the result of applying them.
 
 use talaria_core::api::Applied;
 
 use talaria_render::{Color, Look, Paint, Style, StyledText, plain, plain_line};
 
-/// Shows a diff: as it came where a program reads it, harmless and coloured at a terminal.
+/// Shows a diff: unchanged for programs, harmless and coloured at a terminal.
 pub(crate) fn show(diff: &str, look: Look) -> StyledText {
     if !look.live {
         return diff.into();
@@ -27,7 +27,7 @@ fn style(line: &str) -> Style {
     }
 }
 
-/// Says what was brought into the user's checkout.
+/// Reports the files changed in the user's checkout.
 pub(super) fn applied(applied: &Applied) -> String {
     let place = plain_line(&applied.repository);
     let count = applied.files.len();

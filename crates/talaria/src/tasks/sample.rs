@@ -110,7 +110,7 @@ pub(super) fn notice(state: NoticeState) -> NoticeInfo {
     }
 }
 
-/// One that worked in a worktree of its own and is lost.
+/// One that worked in its own worktree and is lost.
 pub(super) fn done() -> TaskInfo {
     let lost = Outcome::Lost { why: "codex died".to_owned() };
     let usage = Usage { input: 9600, cached: 4800, output: 12, reasoning: 0, total: 9612, partial: false };

@@ -53,7 +53,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
         }
         return Ok(0);
     };
-    // What is printed is the answer; how to return to the task is on standard error.
+    // The answer is printed on standard output; how to return to the task on standard error.
     if options.json {
         print(&words)?;
     } else {
@@ -66,7 +66,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
     attend::attend(&client, from, view, stops).await
 }
 
-/// What a task begins with: its prompt, where it works and what else it may write.
+/// Initial data of a task: prompt, directory and writable roots.
 pub(crate) struct Start {
     input: Vec<InputPart>,
     cwd: String,

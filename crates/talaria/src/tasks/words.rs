@@ -1,4 +1,4 @@
-//! What is said to a task that is there: more for the turn that runs, stop, or the next turn.
+//! Input to an existing task: steering, stopping, or the next turn.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -102,7 +102,7 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
     Ok(words)
 }
 
-/// Waits for the end of the running turn, as long as anything comes. Returns the input that was queued after it and is not
+/// Waits for the end of the running turn, as long as events arrive. Returns the input that was queued after it and is not
 /// run.
 async fn end_of(client: &Client, task: &TaskInfo) -> Vec<String> {
     let mut taken_back = Vec::new();
@@ -148,7 +148,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
         complain(&words);
     }
     complain("waiting for its end; Ctrl-C leaves it running\n");
-    // Where a turn runs, this is one that comes after it.
+    // If a turn runs, this one follows it.
     let turn = sent.turn.unwrap_or(found.turns + 1);
     let (id, session, after) = (found.id, found.session, sent.after);
     let from = From { id, session, turn, after, past: after };

@@ -1,4 +1,4 @@
-//! What `talaria exec` prints when all goes well: for people, for scripts, for shells.
+//! Output of `talaria exec` on success: for people, for scripts, for shells.
 
 use serde_json::json;
 use talaria_scripted::{Gate, ModelUsage, Reply};
@@ -21,7 +21,7 @@ async fn a_pipe_gets_the_answer_alone_and_standard_error_the_rest(codex: Codex) 
     let gate = Gate::new();
     scene.model.push(Reply::new().text("**first** line\n").gate(&gate).text("second line"));
     let mut running = scene.start(&["exec", "say two lines"]);
-    // What is in force is shown before the answer is there.
+    // The settings in force are shown before the answer arrives.
     running.wait_for_account(&format!("Codex {}", codex.version)).await;
     gate.open();
     let ended = running.end().await.exits(0);

@@ -78,7 +78,7 @@ async fn decline_can_be_chosen_at_a_terminal(codex: Codex) {
     scene.close().await;
 }
 
-/// Starts a turn whose model wants to run `command` as often as given, and then says `Done.`
+/// Starts a turn whose model runs `command` this often, and then says `Done.`
 fn ask(scene: &Scene, command: &str, times: usize) -> Terminal {
     for _ in 0..times {
         scene.model.push(Reply::new().command(command));
@@ -272,7 +272,7 @@ fn question(id: u64, command: &str) -> Value {
     send(json!({ "id": id, "method": "item/commandExecution/requestApproval", "params": params }))
 }
 
-/// What the client answered to the request with this id.
+/// The client's answer to the request with this id.
 fn answers(installed: &InstalledAppServer, id: u64) -> Vec<Value> {
     let received = installed.received().into_iter();
     let ours = received.filter(|message| message.get("method").is_none() && message["id"] == id);

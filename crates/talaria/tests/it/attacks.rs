@@ -24,7 +24,7 @@ fn talaria(scene: &Scene, arguments: &str) -> String {
     format!("TALARIA_HOME='{}' '{}' {arguments}", scene.home().display(), env!("CARGO_BIN_EXE_talaria"))
 }
 
-/// What a model tries that wants to be a person, given an open request.
+/// Attempts of a model to act as a person, given an open request.
 fn attempts(scene: &Scene, request: &str) -> Vec<String> {
     let socket = scene.home().join("run/engine.sock");
     let raw = format!(

@@ -1,5 +1,5 @@
-//! Commands that outlive their turns: listed, followed, stopped, and told apart from those that ended with Codex. The command
-//! waits for a file, so that the test decides when it continues.
+//! Commands that outlive their turns: listed, followed, stopped, and distinguished from those that ended with Codex. The
+//! command waits for a file, so that the test decides when it continues.
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ async fn a_background_command_survives_the_engine_and_ends_with_codex(codex: Cod
     }
     let server = server(&scene);
     let mut follow = scene.start(&["ps", "follow", started["id"].as_str().unwrap()]);
-    // What it prints before the engine is attached again is not streamed.
+    // Output before the engine is attached again is not streamed.
     follow.wait_for("[output is missing here: no engine was attached to Codex for a while]").await;
     touch(&scene, "more");
     follow.wait_for("served").await;

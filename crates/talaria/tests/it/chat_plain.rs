@@ -39,7 +39,7 @@ both_versions!(
 /// Options under which commands are asked about.
 const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
 
-/// The redactor holds back the last word until it knows that no secret begins with it.
+/// The redactor holds the last word until no secret can begin with it.
 async fn text_said_before_a_stop_is_written_before_the_notice(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().text("alpha beta gam").stall());

@@ -61,7 +61,7 @@ async fn everything_is_in_order(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let ended = scene.run(&["doctor"]).await.exits(0);
     assert_eq!(ended.stderr, "");
-    // What Codex itself warns about depends on the machine, and is last.
+    // Warnings of Codex itself depend on the machine, and are last.
     let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
@@ -162,7 +162,7 @@ async fn a_server_that_cannot_work_has_a_line_and_ends_nothing() {
     scene.close().await;
 }
 
-/// A Codex in whose sandbox a command comes out like this.
+/// A Codex in whose sandbox a command ends like this.
 fn with_sandbox(exit: i32, stdout: &str, stderr: &str) -> AppServer {
     AppServer::ready([on(
         "command/exec",

@@ -1,4 +1,4 @@
-//! The engine behind the commands: when it is started, what is reported about it, and how it ends.
+//! The engine of the commands: when it is started, what is reported about it, and how it ends.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,5 @@
-//! The log of an engine in the background: it holds no secret, also of a panic, and only its owner can read it.
+//! The log of an engine in the background: it contains no secret, also after a panic, and only its owner can
+//! read it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! What goes wrong around a turn: the model server, Codex, the reader of the output, Talaria itself.
+//! Failures around a turn: the model server, Codex, the reader of the output, Talaria itself.
 
 use std::fs::File;
 

@@ -23,7 +23,7 @@ fn session(ended: &Ended) -> String {
     ended.events()[0]["session"].as_str().unwrap().to_owned()
 }
 
-/// What the model said, piece by piece.
+/// The model's text, piece by piece.
 fn streamed(events: &[Value]) -> String {
     of_type(events, "text_delta").iter().map(|event| event["delta"].as_str().unwrap()).collect()
 }
@@ -58,7 +58,7 @@ async fn a_conversation_goes_on_with_another_model_only_when_that_is_asked_for(c
     let other =
         scene.run(&["exec", "--json", "--resume", &id, "--model", "gpt-5.4", "second"]).await.exits(0);
     let events = other.events();
-    // Said by Codex or read from what it kept, and not what was asked for.
+    // Reported by Codex or read from its file, not the requested value.
     assert_eq!(only(&events, "settings_confirmed")["model"], "gpt-5.4", "{other}");
     let third = scene.run(&["exec", "--json", "--resume", &id, "third"]).await.exits(0);
     assert!(of_type(&third.events(), "settings_confirmed").is_empty(), "{third}");
@@ -68,14 +68,14 @@ async fn a_conversation_goes_on_with_another_model_only_when_that_is_asked_for(c
     scene.close().await;
 }
 
-/// The engine keeps nothing of a conversation in memory between turns; what a fresh thread needs is read again.
+/// The engine keeps nothing of a conversation in memory between turns; a fresh thread's history is read again.
 async fn a_conversation_that_rested_is_told_to_a_fresh_thread(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::say("The word is heron."));
     let id = session(&scene.run(&["exec", "--json", "tell me a word"]).await.exits(0));
     let engine = scene.engine_pid().await;
     kill_process(scene.codex_pid().await, Signal::KILL).unwrap();
-    // What is sent to a Codex whose end is not known yet may have arrived, and is not sent again.
+    // Input sent to a Codex whose end is not known yet may have arrived, and is not sent again.
     scene.wait_status(|status| status["hosts"].as_array().is_some_and(Vec::is_empty)).await;
     fs::remove_dir_all(scene.codex_home.path().join("sessions")).unwrap();
     scene.model.push(Reply::say("heron"));

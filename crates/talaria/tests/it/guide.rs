@@ -1,8 +1,8 @@
-//! The commands of the README and of the guide are run, in a shell, one page after the other in a home of its own; its TOML is
-//! what `talaria config check` accepts.
+//! The commands of the README and of the guide are run, in a shell, one page after the other in its own home; `talaria
+//! config check` accepts its TOML.
 //!
-//! `ID` is the newest task, or conversation if there is no task; `REQUEST` the open request. What cannot run here is listed with the
-//! reason; that it parses is a test of `args`. A line of the list that no page has any more fails, too.
+//! `ID` is the newest task, or conversation if there is no task; `REQUEST` the open request. Lines that cannot run here are
+//! listed with the reason; that it parses is a test of `args`. A line of the list that no page has any more fails, too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn is_run(line: &str) -> bool {
     line != "talaria" && !NOT_RUN.iter().any(|(start, _)| begins(line, start))
 }
 
-/// What the model of the pages does: a prompt about the changelog changes a file, one about a test commits, all others are answered.
+/// The model of the pages: a prompt about the changelog changes a file, one about a test commits, all others are answered.
 fn model(request: &ModelRequest) -> Option<Reply> {
     let prompt = request.prompt();
     let is_first = !request.is_after_tool();
@@ -85,7 +85,7 @@ impl Play {
         Self::in_scene(scene)
     }
 
-    /// Puts the program onto the PATH of a scene.
+    /// Adds the program to the PATH of a scene.
     fn in_scene(mut scene: Scene) -> Self {
         let programs = scene.user_home().join("programs");
         fs::create_dir(&programs).unwrap();
@@ -96,7 +96,7 @@ impl Play {
         Self { scene, programs }
     }
 
-    /// Puts real names into a line. Waits until the last task has either ended or asked something.
+    /// Inserts real names into a line. Waits until the last task has either ended or asked something.
     async fn named(&self, line: &str) -> String {
         let words: Vec<String> = simple_commands(line).into_iter().flatten().collect();
         let has = |name: &str| words.iter().any(|word| word == name);

@@ -1,4 +1,4 @@
-//! The help texts are what people read first: they are kept here, and each has an example.
+//! The help texts, which people read first: fixed here, each with an example.
 //!
 //! After a wanted change: `UPDATE_EXPECT=1 cargo test -p talaria --test it help`.
 

@@ -1,4 +1,4 @@
-//! Tasks that another program kept are taken over: listed, shown, and never taken for running.
+//! Tasks of another program are imported: listed, shown, and never shown as running.
 
 use std::path::Path;
 

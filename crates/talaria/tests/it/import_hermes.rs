@@ -1,4 +1,4 @@
-//! What a person had in Hermes is taken over by one command, read with the ordinary ones, and taken back.
+//! One command imports from Hermes; the ordinary commands read it, and an undo removes it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +25,7 @@ mcp_servers:
   address: {url: \"https://a.example/mcp?api_key=abcd5678${\"}
   \"x\\e[2Jy\": {command: evil}
 ";
-/// What must not be found anywhere afterwards.
+/// Texts that must not be found anywhere afterwards.
 const SECRETS: [&str; 7] =
     ["a1B2c3D4e5", "sk-proj-abc", "z9Y8x7W6", "s3cr3t-in-env", "P@ssw", "908172635441", "abcd5678"];
 
@@ -233,7 +233,7 @@ async fn imported_memories_are_used_and_undone(codex: Codex) {
     fs::remove_file(theirs.join("config.yaml")).unwrap();
     scene.run(&["import", "hermes"]).await.exits(0);
     scene.run(&["memory", "add", "--scope", "notes", "mine"]).await.exits(0);
-    // A change of one's own makes the file another one, which stays; undone, it is the imported one again.
+    // A changed file is kept; with the change undone, it counts as the imported one again.
     scene.run(&["memory", "remove", "mine"]).await.exits(0);
     scene.model.push(Reply::say("Tea."));
     scene.run(&["exec", "what do I like"]).await.exits(0);
@@ -280,7 +280,7 @@ async fn bad_input_is_told_and_changes_nothing() {
 async fn a_run_that_was_killed_anywhere_is_completed_by_the_next_and_nothing_is_doubled() {
     let scene = Scene::empty().await;
     hermes(&scene).await;
-    // The engine is there already, and is not held up.
+    // The engine runs already, and is not blocked.
     scene.run(&["sessions", "list"]).await.exits(0);
     let points = FaultPoints::listen(&scene.work().join("points"));
     for point in [

@@ -1,5 +1,5 @@
-//! Without a living engine `talaria stop` and `talaria status` are still true: what the last one left is found, listed and
-//! ended. And a command whose engine a person stopped does not start another one.
+//! Without a living engine `talaria stop` and `talaria status` are still true: leftovers of the last one are found, listed
+//! and ended. And a command whose engine a person stopped does not start another one.
 
 use std::fs;
 
@@ -133,7 +133,7 @@ async fn a_command_whose_engine_was_stopped_starts_no_other(codex: Codex) {
 #[tokio::test]
 async fn a_command_that_starts_its_turn_does_not_bring_back_an_engine_that_is_stopped() {
     for method in ["initialize", "thread/start"] {
-        // It comes up and never answers this.
+        // It starts and never answers this.
         let (scene, installed) = Scene::scripted(AppServer::ready([on(method, [])])).await;
         let running = scene.start(&["exec", "--json", "talk"]);
         installed.wait_received(method).await;

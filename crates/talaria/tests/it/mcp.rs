@@ -26,7 +26,7 @@ async fn kill_engine(scene: &Scene) {
     kill_process(scene.engine_pid().await.unwrap(), Signal::KILL).unwrap();
 }
 
-/// What was reported about a task, when nothing more is owed.
+/// Notifications about a task, when none is pending.
 async fn told(scene: &Scene, task: &str) -> Vec<Value> {
     loop {
         let shown = scene.run(&["task", "show", task, "--json"]).await.exits(0).json();

@@ -160,7 +160,7 @@ async fn a_mistyped_model_of_openai_is_refused_unless_the_configuration_allows_i
     scene.run_with_input(&["--plain"], b"/model gpt-5.55\n").await.exits(1).complains(&words);
     assert_eq!(scene.run(&["sessions", "list", "--json"]).await.exits(0).json().len(), 0, "nothing began");
 
-    // What is wrong with these is only the missing login.
+    // The only problem of these is the missing login.
     scene.run(&["exec", "--model", "gpt-5.5", "--effort", "low", "go"]).await.exits(6);
     scene.run(&["config", "set", "model.allow_unlisted", "true"]).await.exits(0);
     scene.run(&["exec", "--model", "gpt-5.55", "go"]).await.exits(6);

@@ -180,7 +180,7 @@ async fn a_damaged_database_is_told_copied_and_never_made_anew() {
     scene.close().await;
 }
 
-/// What is in the way of the database is named and left alone, and what the hint says helps.
+/// A file in place of the database is named and not changed, and the hint works.
 #[tokio::test]
 async fn what_is_in_the_place_of_the_database_is_named_and_the_hint_helps() {
     let scene = Scene::empty().await;

@@ -1,5 +1,5 @@
-//! A home of an earlier version: its database is migrated, what it keeps is shown as it was, and what its engine left behind
-//! is settled.
+//! A home of an earlier version: its database is migrated, its content is shown unchanged, and the unfinished work of its
+//! engine is settled.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,7 +50,7 @@ async fn a_home_of_schema_3_is_migrated_and_loses_nothing() {
     scene.run(&["sessions", "search", "friendly"]).await.exits(0).prints(&["The greeting is"]);
 
     scene.wait_status(|status| status["turns"].as_array().unwrap().is_empty()).await;
-    // Neither the turn nor its Codex is alive, and its thread is gone: how it ended cannot be known.
+    // Neither the turn nor its Codex is alive, and its thread is gone: its outcome cannot be known.
     let task = scene.run(&["task", "show", TASK, "--json"]).await.exits(0).json().remove(0);
     assert_eq!((&task["status"], &task["title"]), (&"lost".into(), &"Make a file".into()), "{task}");
     let open = scene.run(&["requests", "list", "--json"]).await.exits(0);

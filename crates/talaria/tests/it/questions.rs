@@ -74,7 +74,7 @@ fn asking(question: Value) -> AppServer {
     AppServer::ready([start_turn(), vec![question, expect_answer(0)], complete_turn("Done.")].concat())
 }
 
-/// What the client answered to the request with the id 0.
+/// The client's answer to the request with the id 0.
 fn answer(installed: &InstalledAppServer) -> Value {
     let is_answer = |message: &Value| message.get("method").is_none() && message["id"] == 0;
     let answers: Vec<Value> = installed.received().into_iter().filter(is_answer).collect();

@@ -1,4 +1,5 @@
-//! Modes, rules and the hard floor at the command line, on the real Codex: what is decided without a person, and said.
+//! Modes, rules and the hard floor at the command line, on the real Codex: decisions without a person, and their
+//! messages.
 
 use std::fs;
 

@@ -1,8 +1,8 @@
 //! What every scenario needs: a home for Talaria, one for Codex, a model, and the program itself, piped or in a terminal.
 //!
-//! A scene is left with `close`, which stops its engine and checks what must hold after every scenario: no process is
-//! left, no host has a directory any more, and the model was asked nothing unforeseen. Nothing here reaches beyond loopback: whatever tried would
-//! meet a proxy that is not there.
+//! A scene is left with `close`, which stops its engine and checks the invariants of every scenario: no process is left, no
+//! host has a directory any more, and the model was asked nothing unforeseen. Nothing here reaches beyond loopback: any
+//! attempt would meet a proxy that does not exist.
 
 use std::ffi::OsString;
 use std::fs;
@@ -79,7 +79,7 @@ impl Scene {
         }
         // As the program makes it.
         fs::set_permissions(scene.home(), fs::Permissions::from_mode(0o700)).unwrap();
-        // What a test sets later is for its commands; the home stays the same.
+        // Later settings of a test are for its commands; the home stays the same.
         let program = Path::new(env!("CARGO_BIN_EXE_talaria"));
         scene.engine = Some(EngineGuard::new(program, scene.variables(), scene.marker.clone()));
         scene
@@ -264,8 +264,8 @@ impl Scene {
         Pid::from_raw(i32::try_from(host["pid"].as_i64().unwrap()).unwrap()).unwrap()
     }
 
-    /// Waits until the status is as `is_reached` wants it: what happens in the engine is reported nowhere else. Lists that are
-    /// not known without an engine are empty here.
+    /// Waits until the status satisfies `is_reached`: the engine reports its state nowhere else. Lists that are unknown
+    /// without an engine are empty here.
     pub(crate) async fn wait_status(&self, is_reached: impl Fn(&Value) -> bool) -> Value {
         let reached = async {
             loop {
@@ -283,7 +283,7 @@ impl Scene {
         tokio::time::timeout(PATIENCE, reached).await.unwrap()
     }
 
-    /// Stops the engine and checks what must hold after every scenario.
+    /// Stops the engine and checks the invariants of every scenario.
     pub(crate) async fn close(mut self) {
         if let Err(survivors) = self.engine.take().unwrap().close().await {
             panic!("processes are left: {survivors:?}");
@@ -355,7 +355,7 @@ impl Running {
         Self::collect(child, async move { seen }, stderr, account)
     }
 
-    /// Waits until the program is held up because its output is not read; the kernel says what it waits for.
+    /// Waits until the program is blocked because its output is not read, according to the kernel.
     #[cfg(target_os = "linux")]
     pub(crate) async fn wait_held_up(&self) {
         let waits_for = format!("/proc/{}/wchan", self.child.id().unwrap());
@@ -363,7 +363,7 @@ impl Running {
         until("it waits for a reader", is_held_up).await;
     }
 
-    /// Waits for the end of the program without reading what it writes: the pipe stays open and full.
+    /// Waits for the end of the program without reading its output: the pipe stays open and full.
     #[cfg(target_os = "linux")]
     pub(crate) async fn end_unread(self) -> Ended {
         let Self { child, stdout, seen, stderr, account } = self;
@@ -461,7 +461,7 @@ impl Ended {
         self.stdout.lines().map(parse).collect()
     }
 
-    /// Reads standard output as the events of one session, and checks what holds for every line of them.
+    /// Reads standard output as the events of one session, and checks the invariants of every line.
     #[track_caller]
     pub(crate) fn events(&self) -> Vec<Value> {
         let events = self.json();

@@ -1,4 +1,4 @@
-//! What was said and done is kept: listed, shown, found, exported, thrown away.
+//! Stored conversations: listed, shown, found, exported, deleted.
 
 use std::fs;
 
@@ -102,7 +102,7 @@ async fn people_see_the_end_of_an_id_and_can_type_it(codex: Codex) {
     scene.close().await;
 }
 
-/// What a command writes in a terminal.
+/// Output of a command in a terminal.
 async fn in_terminal(scene: &Scene, arguments: &[&str]) -> String {
     let mut terminal = scene.terminal(arguments);
     terminal.exit_code().await;

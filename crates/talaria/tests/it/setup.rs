@@ -47,7 +47,7 @@ async fn without_npm_there_is_a_hint() {
 #[tokio::test]
 async fn what_npm_brings_is_installed_once_and_then_used() {
     let mut scene = Scene::empty().await;
-    // Puts the package where --prefix says; `npm view` reports no size.
+    // Installs the package at --prefix; `npm view` reports no size.
     let bring = format!(
         "test \"$1\" = install || exit 1\necho once >> \"$HOME/npm-runs\"\nwhile test \"$1\" != --prefix; do shift; done\n\
          /bin/ln -s {:?}/node_modules \"$2/node_modules\"",

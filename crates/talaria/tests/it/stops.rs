@@ -47,7 +47,7 @@ async fn ctrl_c_at_a_question_interrupts_the_turn(codex: Codex) {
     scene.close().await;
 }
 
-/// The redactor holds back the last word until it knows that no secret begins with it.
+/// The redactor holds the last word until no secret can begin with it.
 async fn text_said_before_a_stop_is_shown_before_the_notice(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().text("alpha beta gam").stall());
@@ -155,7 +155,7 @@ async fn a_terminal_that_is_closed_does_not_stop_the_turn(codex: Codex) {
     scene.model.push(Reply::new().text("half\n").gate(&gate).text("and whole\n"));
     let mut terminal = scene.terminal(&["exec", "go"]);
     terminal.wait_for("half").await;
-    // What the kernel sends when a window is closed.
+    // The signal of the kernel when a window is closed.
     let pid = terminal.pid().and_then(|pid| Pid::from_raw(i32::try_from(pid).unwrap())).unwrap();
     kill_process(pid, Signal::HUP).unwrap();
     assert_eq!(terminal.exit_code().await, Some(129), "{}", terminal.transcript());
@@ -230,7 +230,7 @@ async fn a_signal_while_codex_does_not_answer_ends_the_command_and_leaves_nothin
         ("thread/start", Signal::INT, 4, "interrupted by you"),
     ];
     for (method, signal, code, words) in cases {
-        // It comes up and never answers this.
+        // It starts and never answers this.
         let server = AppServer::ready([ignore_signals(), on(method, [])]);
         let (scene, installed) = Scene::scripted(server).await;
         let running = scene.interruptible(&["exec", "talk"]);

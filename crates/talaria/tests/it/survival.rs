@@ -1,5 +1,5 @@
-//! Turns, questions and answers outlive whoever is killed, whenever. Faults are injected at every durable write of a
-//! turn, and what is left is audited against what Codex and its model know.
+//! Turns, questions and answers survive the kill of any process at any time. Faults are injected at every durable
+//! write of a turn, and the result is audited against the records of Codex and its model.
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
@@ -31,9 +31,9 @@ use fault::{Fault, ON_REAL, ON_STAND_IN, Strike, at_every_point, at_every_write,
 use lane::{Lane, program};
 use play::{Played, newer_program, play};
 
-/// How many homes the faults on the stand-in are dealt out to.
+/// Number of homes over which the faults on the stand-in are distributed.
 const STAND_INS: usize = 6;
-/// How many faults by chance there are unless someone wants more.
+/// Default number of random faults.
 const ROUNDS: u64 = 40;
 /// How many of them are played on one home.
 const PER_LANE: usize = 40;
@@ -83,7 +83,7 @@ async fn audit(tally: &mut Tally, lane: &mut Lane, played: &Played, is_real: boo
         tally.violations.push((place, violation));
     }
     if played.trouble.is_some() {
-        // What follows would only tell of the same.
+        // Later failures would only repeat the same.
         lane.kill_engine().await;
     }
 }
@@ -92,7 +92,7 @@ async fn audit(tally: &mut Tally, lane: &mut Lane, played: &Played, is_real: boo
 async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: bool) -> Tally {
     let mut tally = Tally::default();
     for (number, fault) in faults.into_iter().enumerate() {
-        // A turn may end before it comes to the point, because of the fault before: then it is played once more.
+        // A turn may end before it reaches the point, because of the previous fault: then it is repeated.
         for attempt in 0..ATTEMPTS {
             let played = play(&mut lane, fault, number + attempt * 1000, newer).await;
             audit(&mut tally, &mut lane, &played, is_real).await;

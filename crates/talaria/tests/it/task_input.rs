@@ -46,7 +46,7 @@ async fn what_does_not_fit_together_starts_nothing(codex: Codex) {
         assert_eq!(ended.stdout, "", "{options:?}");
         ended.complains(words);
     }
-    // What is no value at all is refused before anything is read.
+    // An invalid value is refused before anything is read.
     for options in [
         ["--sandbox", "danger-full-access"],
         ["--approval", "never"],

@@ -59,7 +59,7 @@ async fn whoever_was_named_is_told_once(codex: Codex) {
     scene.model.push(Reply::say("All is well."));
     let target = format!("command:{}", program.display());
     let id = start(&scene, &["--notify", &target, "look around"]).await;
-    // It goes out by itself; the task says so.
+    // It is sent automatically; the task shows that.
     eventually("the notice is sent", async || {
         (shown(&scene, &id).await["notices"][0]["state"] == "sent").then_some(())
     })

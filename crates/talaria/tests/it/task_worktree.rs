@@ -1,4 +1,4 @@
-//! A task with a worktree of its own: the user's checkout stays as it is until the work is taken over.
+//! A task with its own worktree: the user's checkout is unchanged until the work is applied.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -46,7 +46,7 @@ async fn asked(scene: &Scene) -> String {
     status["requests"][0]["id"].as_str().unwrap().to_owned()
 }
 
-/// Who answered, as it is kept.
+/// The stored author of an answer.
 async fn answered_by(scene: &Scene, request: &str) -> Option<String> {
     let file = scene.home().join("talaria.db");
     let mut conn = SqliteConnectOptions::new().filename(file).read_only(true).connect().await.unwrap();

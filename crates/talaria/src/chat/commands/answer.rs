@@ -82,7 +82,7 @@ fn named(id: Option<String>) -> Result<String, Trouble> {
     })
 }
 
-/// The whole question, and what is to be typed for a yes.
+/// The whole question, and the command for a yes.
 fn page(request: &RequestInfo, decision: Decision, look: Look) -> Option<StyledText> {
     let text = question(request, look)?;
     let (id, whose) =

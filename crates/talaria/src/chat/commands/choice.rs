@@ -1,5 +1,5 @@
-//! `/model` and `/reasoning`: what Codex offers, and what is asked for from the next turn on. What is in force is reported by
-//! an event, when Codex has said so.
+//! `/model` and `/reasoning`: the choices of Codex, and the request for later turns. An event reports the values in force,
+//! once Codex has confirmed them.
 
 use talaria_core::api::{ModelOffer, Offers};
 use talaria_core::model_choice::{ModelChoice, check_choice};
@@ -95,7 +95,7 @@ fn instead(offer: &ModelOffer, asked: &str) -> Option<String> {
     Some(offer.default_effort.clone().unwrap_or(first))
 }
 
-/// The models; what was asked for is distinguished from what is in force.
+/// The models; a requested one is distinguished from the one in force.
 fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
     let row = |model: &ModelOffer| {
         let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();

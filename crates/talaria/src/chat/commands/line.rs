@@ -1,5 +1,5 @@
-//! What is typed after `/task` and `/memory`, as the words of the `talaria` command of that name. A text needs no quotes
-//! here: it is used as it was typed, and nothing of it is read as an option. Pure.
+//! Arguments of `/task` and `/memory`, parsed as those of the `talaria` command of that name. A text needs no quotes
+//! here: it is used as typed, and nothing of it is parsed as an option. Pure.
 
 use clap::{CommandFactory, Parser};
 use talaria_tui::chat::commands::{first_split, split};

@@ -37,7 +37,7 @@ fn lines(pairs: &Pairs) -> String {
     pairs.iter().map(|(name, value)| format!("{name:<13} {}\n", plain_line(value))).collect()
 }
 
-/// What a conversation would begin with.
+/// Settings of a new conversation.
 async fn none_yet(place: &Place) -> Pairs {
     let mut pairs = vec![
         ("conversation", "none yet; your next message starts one".to_owned()),

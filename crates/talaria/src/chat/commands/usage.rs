@@ -1,4 +1,4 @@
-//! `/usage`: what the conversation cost, and how much of the account's allowance is used.
+//! `/usage`: token usage of the conversation, and the account's rate limits.
 
 use jiff::Timestamp;
 use talaria_core::api::{SessionDetail, TurnInfo};
@@ -73,7 +73,7 @@ fn cost(usage: Usage, untold: &str) -> String {
     if usage.total == 0 && !usage.partial { untold.to_owned() } else { tokens(usage) }
 }
 
-/// Limits as they were reported with an answer. A window that began anew since has another number, which was not reported.
+/// Limits as they were reported with an answer. A window that was reset since has another number, which was not reported.
 fn told_before(told: &RateLimits, now: Timestamp) -> String {
     let is_over = |window: &RateWindow| window.resets_at.is_some_and(|at| at <= now.as_second());
     let open = |window: Option<RateWindow>| window.filter(|window| !is_over(window));

@@ -1,5 +1,5 @@
-//! What waits after a choice of where the next words go, or of what answers them. It is let go when the choice was made. When
-//! it was not, or the person stops everything, nothing of it is done: it was meant for something else.
+//! Commands queued after a choice of conversation or model. They run when the choice was made. If it failed, or the person
+//! stops everything, none of them runs: they were meant for another state.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ impl Driver {
         self.is_choice_refused
     }
 
-    /// A choice was made, or refused. What follows a further choice was meant for that one.
+    /// A choice was made, or refused. Commands after a further choice depend on that one.
     pub(super) fn finish_choice(&mut self, choice: Choice) {
         self.is_choosing = false;
         self.is_choice_refused = choice == Choice::Refused;
@@ -54,7 +54,7 @@ impl Driver {
         self.take_back(is_said);
     }
 
-    /// Lets go of the commands of the person that wait for a choice.
+    /// Drops the commands of the person that wait for a choice.
     pub(super) fn take_back_shell(&mut self) {
         self.take_back(|wish| matches!(wish, ChatEffect::Shell(_)));
     }
@@ -65,7 +65,7 @@ impl Driver {
         self.give_back(back, "you stopped it");
     }
 
-    /// Says of each that it was not done, the last one first: what goes back to the input line goes before what is there.
+    /// Reports each as not done, the last one first: returned input is inserted before the current text.
     pub(super) fn give_back(&mut self, wishes: VecDeque<ChatEffect>, why: &str) {
         let refused = |what: String, prompt| News::Refused { what, prompt, ticket: None };
         let unsaid = |prompt| refused(format!("it was not sent: {why}"), Some(prompt));
@@ -79,7 +79,7 @@ impl Driver {
                 ChatEffect::Shell(_) => {
                     News::ShellEnded { exit: None, took_ms: None, note: Some(format!("not run: {why}")) }
                 }
-                // What the person did not type is not reported as undone.
+                // Internal commands are not reported as not done.
                 _ => continue,
             });
         }
@@ -96,7 +96,7 @@ fn is_said(wish: &ChatEffect) -> bool {
     )
 }
 
-/// What a command is called.
+/// Name of a command.
 pub(super) fn name(command: &SlashCommand) -> String {
     commands::definition(command).map_or_else(String::new, |definition| format!("/{}", definition.name))
 }

@@ -1,4 +1,4 @@
-//! Slash commands that change what the driver itself holds; all others are errands.
+//! Slash commands that change the driver's own state; all others are errands.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ impl Driver {
             SlashCommand::New => {
                 self.close();
                 self.ready.push_back(News::Opened(None));
-                // What was asked for on the command line holds again, unless something else was chosen since.
+                // The command line options apply again, unless another choice was made since.
                 let Chosen { model, effort } = self.for_new.clone();
                 let wanted = &self.desk.wanted;
                 self.chosen = Chosen {

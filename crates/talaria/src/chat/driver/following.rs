@@ -139,7 +139,7 @@ impl Driver {
         });
     }
 
-    /// The engine was looked for. A stream that is followed again may have nothing to tell.
+    /// The engine was searched. A resumed stream may have no news.
     pub(super) fn engine_seen(&mut self, seen: Seen) {
         let Away { stream, is_stopped, .. } = self.away;
         match seen {

@@ -24,9 +24,9 @@ pub(crate) struct Left {
     pub(crate) session: Option<SessionId>,
     /// What becomes of its turn, as far as was reported.
     pub(crate) turn: Turn,
-    /// What was not confirmed.
+    /// Unconfirmed actions.
     pub(crate) unconfirmed: Vec<String>,
-    /// What was refused at the last moment, in words.
+    /// Refusals at the last moment, as text.
     pub(crate) refused: Vec<String>,
     /// Did a shell command of the person end with the chat?
     pub(crate) has_ended_shell: bool,
@@ -56,7 +56,7 @@ pub(crate) enum Turn {
 }
 
 impl Driver {
-    /// Lets what was said last reach the engine, for a moment, and says what came of it.
+    /// Waits briefly until the last input reaches the engine, and returns the result.
     pub(crate) async fn leave(self) -> Left {
         self.leave_within(LAST_WORDS).await
     }
@@ -79,7 +79,7 @@ impl Driver {
         };
         // What takes longer is named below.
         let _ = tokio::time::timeout(limit, last_words).await;
-        // What has come already is known, though no face shows it any more.
+        // Results that arrived already count, though no front end shows them any more.
         while let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
             self.take_arrival(arrived);
         }
@@ -114,7 +114,7 @@ impl Driver {
         let has_ended_shell = was_running || self.shell.is_some();
         // Another chat may have been opened here since.
         if let Some(noted) = self.note_open() {
-            // What is not written by then is written a moment later, or costs nothing but this.
+            // Lines not written by then are written a moment later, or lost, which affects only the history.
             let _ = tokio::time::timeout(LAST_WORDS, noted).await;
         }
         let session = self.current.take().map(|current| current.id);

@@ -1,4 +1,4 @@
-//! What a person stops: the turn, words on their way to one, a command of their own.
+//! Stopping: the turn, input on its way to one, a shell command.
 
 use talaria_tui::chat::contract::{ChatEffect, News};
 
@@ -14,7 +14,7 @@ impl Driver {
         if self.is_beginning {
             self.held.push_back(ChatEffect::Interrupt);
         } else if !is_about_words {
-            // Where nothing is heard of the turn, what comes of this would not be either.
+            // If the turn is not followed, the result of this would not be received either.
             if !self.is_engine_stopped() {
                 self.follow_again(self.epoch);
             }
@@ -22,7 +22,8 @@ impl Driver {
         }
     }
 
-    /// The wish to stop a turn was heard. What was said in a conversation that was left is not about this one.
+    /// The stop request was confirmed. A confirmation for a conversation that was left does not concern this
+    /// one.
     pub(super) fn stopping(&mut self, turn: i64, epoch: u64) {
         if epoch == self.epoch {
             self.progress.stopping(turn);

@@ -1,4 +1,4 @@
-//! What the driver does with wishes and results, without an engine: it greets once and is gone.
+//! Wishes and results in the driver, with an engine that answers once and ends.
 
 use std::path::Path;
 use std::time::Duration;
@@ -430,7 +430,7 @@ fn break_at(directory: &Path, path: &'static str) -> tokio::task::JoinHandle<()>
     })
 }
 
-/// All that comes of what is running.
+/// All results of the running errands.
 async fn settled(driver: &mut Driver) -> Vec<News> {
     while !driver.under_way.is_empty() {
         let done = driver.results.recv().await.unwrap();

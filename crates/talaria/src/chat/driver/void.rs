@@ -11,7 +11,7 @@ use crate::chat::errand::MESSAGE;
 const UNKNOWN: &str = "it is not known whether a turn is running here";
 
 impl Driver {
-    /// Is the command meant for a turn, and none is known to run?
+    /// Whether the command needs a turn, and none is known to run.
     pub(super) fn is_void(&self, command: &SlashCommand) -> bool {
         let is_coming = || self.is_beginning || self.has_waiting_words();
         matches!(command, SlashCommand::Stop | SlashCommand::Steer(_))

@@ -5,7 +5,7 @@
 
 use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_current_process_group, kill_process};
 
-/// Wishes it for all programs of this job, this one among them.
+/// Suspends all programs of this job, this one among them.
 pub(super) fn wish() {
     // A group that is gone needs nothing.
     let _ = kill_current_process_group(Signal::TSTP);
@@ -16,8 +16,8 @@ pub(super) fn stop() {
     let _ = kill_process(getpid(), Signal::STOP);
 }
 
-/// Is there a shell that could bring it back? The group of whoever leads the session has none, and neither has a program
-/// whose parent is of another session.
+/// Whether a shell could resume it. The process group of the session leader has none, and neither has a program whose
+/// parent is in another session.
 pub(super) fn can_come_back() -> bool {
     let Ok(session) = getsid(None) else { return false };
     let is_job = getpgrp() != session;

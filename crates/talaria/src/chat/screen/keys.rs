@@ -1,14 +1,14 @@
-//! What the terminal says as what a person did. Pure.
+//! Converts terminal events to input of a person. Pure.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use talaria_tui::chat::contract::{ChatInput, Code, KeyPress};
 
-/// What came from the terminal.
+/// An event of the terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Came {
-    /// The chat is to know it.
+    /// Input for the chat.
     Input(ChatInput),
-    /// The program is to be stopped for a while.
+    /// Suspend the program.
     Suspend,
     /// The window has another size.
     Resized,

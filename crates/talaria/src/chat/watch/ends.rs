@@ -18,7 +18,7 @@ struct Known {
 }
 
 impl Ends {
-    /// Those that have ended since, in the order of their ends. What the first look sees is old.
+    /// Those that have ended since, in the order of their ends. Ends seen by the first poll are old.
     pub(super) fn news(&mut self, tasks: Vec<TaskLine>) -> impl Iterator<Item = TaskLine> {
         let over = |task: TaskLine| {
             let at = task.completed_at.filter(|_| task.status.is_terminal())?;

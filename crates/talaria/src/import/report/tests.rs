@@ -1,4 +1,4 @@
-//! What a person reads after an import.
+//! The report after an import.
 
 use expect_test::expect;
 

@@ -1,4 +1,4 @@
-//! Answers: formatted while they come, whole when they are there, at their columns whatever the script.
+//! Answers: formatted while streaming, complete at the end, at their columns whatever the script.
 
 use talaria_scripted::{Gate, PlanStepStatus, Reply};
 use talaria_testkit::screen::{Color, Screen};
@@ -41,7 +41,7 @@ async fn an_answer_is_formatted_as_it_comes(codex: Codex) {
     assert!(!streaming.contains("Milk") && !streaming.contains("**"), "{}", streaming.text());
     gate.open();
     ended(&mut terminal, "That is all.").await;
-    // What code is made of is learnt beside, and seen a moment later.
+    // Highlighting runs concurrently and is visible a moment later.
     let is_coloured = |screen: &Screen| screen.style_of("fn price").unwrap().foreground != Color::Default;
     let screen = terminal.wait_until("highlighted code", is_coloured).await;
     assert!(screen.style_of("What the shop sells").unwrap().is_bold);

@@ -73,7 +73,7 @@ async fn conversations_are_listed_resumed_and_exported() {
     terminal.type_keys("apples").await;
     terminal.wait_shown("1/1").await;
     terminal.key(Key::Enter).await;
-    // Nothing is waited for: what is said after the choice is for the conversation that was chosen.
+    // Without waiting: input after the choice is for the chosen conversation.
     send(&mut terminal, "More?").await;
     let screen = terminal.wait_shown("More about apples.").await;
     assert!(screen.contains("Apples?") && !screen.contains("Pears?"), "{}", screen.text());

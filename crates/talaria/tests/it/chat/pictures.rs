@@ -1,4 +1,4 @@
-//! The pictures of the README: screens of the chat on the real Codex, drawn. `./pictures` makes them anew.
+//! The pictures of the README: screens of the chat on the real Codex, drawn. `./pictures` rebuilds them.
 
 use std::fs;
 

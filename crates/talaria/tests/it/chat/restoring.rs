@@ -15,7 +15,7 @@ use super::stage::{PROMPT, READY, Stage, quit, send};
 pub(super) fn assert_restored(terminal: &Terminal) {
     assert_eq!(terminal.look().modes(), &Modes::default(), "{}", terminal.screen());
     assert_eq!(terminal.discipline(), Discipline::Cooked);
-    // Once too often would put the cursor where it does not belong.
+    // Once too often would misplace the cursor.
     let raw = String::from_utf8_lossy(&terminal.raw()).into_owned();
     assert_eq!(raw.matches("\x1b[?1049h").count(), raw.matches("\x1b[?1049l").count());
 }
@@ -170,7 +170,7 @@ async fn a_closed_window_ends_the_chat_and_not_the_turn() {
     stage.close().await;
 }
 
-/// Runs the chat as a job: each time that it was put aside the shell says so, and a line brings it back.
+/// Runs the chat as a job: the shell reports each suspension, and a line resumes it.
 const AS_A_JOB: &str = r#"
     sh -c 'echo $$ > pid; exec "$TALARIA"'
     echo "aside by a signal"; read -r line; fg > /dev/null

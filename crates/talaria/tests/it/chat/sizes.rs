@@ -1,4 +1,4 @@
-//! Any window: the usual one, a phone, one that is changed while an answer comes, one without colours.
+//! Any window: the usual one, a phone, one that is resized while an answer streams, one without colours.
 
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Terminal;

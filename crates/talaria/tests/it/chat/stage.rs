@@ -1,4 +1,4 @@
-//! A chat in a terminal: the folder that it works in, what is typed, and screens that are the same everywhere.
+//! A chat in a terminal: its folder, typed keys, and screens that are the same everywhere.
 //!
 //! The folder lies in the home of the scene, so that it is shown as `~/shop` wherever the tests run.
 
@@ -12,13 +12,13 @@ use talaria_testkit::{Codex, Key, Terminal};
 
 use crate::scene::Scene;
 
-/// What is before the place where one types.
+/// Text before the input position.
 pub(super) const PROMPT: &str = "› ";
 
-/// What is in the status line once Codex has reported what it would run.
+/// The status line once Codex has reported its settings.
 pub(super) const READY: &str = "codex·gpt-5.5";
 
-/// What is below a turn that has ended.
+/// Text below an ended turn.
 pub(super) const ENDED: &str = "tokens: ";
 
 /// A scene with a folder to talk about.
@@ -76,7 +76,7 @@ impl Stage {
         command.env_remove("NO_COLOR").env_remove("COLUMNS")
     }
 
-    /// What the chat's screens hold that differs from run to run.
+    /// Parts of the screens that differ between runs.
     pub(super) fn filter(&self) -> Filter {
         let root = self.scene.codex_home.root();
         Filter::new()
@@ -106,19 +106,19 @@ impl Stage {
         screen
     }
 
-    /// Leaves the scene: everything that must hold after a scenario is checked.
+    /// Leaves the scene and checks the invariants of every scenario.
     pub(super) async fn close(self) {
         self.scene.close().await;
     }
 }
 
-/// What is committed, unless it is to be written anew.
+/// The committed text, unless it is being updated.
 pub(super) fn committed_text(committed: &ExpectFile) -> Option<String> {
     env::var_os("UPDATE_EXPECT").is_none().then(|| committed.data())
 }
 
 /// Codex warns where no bubblewrap is on the path: whether this machine has one must not be seen on the screens. The one
-/// that comes with Codex is put there, so that what runs in the sandbox really does.
+/// that ships with Codex is added, so that sandboxed commands really run in the sandbox.
 pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
     let bundled = codex.native.ancestors().map(|above| above.join("codex-resources/bwrap"));
     let Some(bundled) = bundled.into_iter().find(|program| program.exists()) else { return };
@@ -132,7 +132,7 @@ pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
 /// Commands are asked about, and run without a sandbox.
 pub(super) const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
 
-/// Nothing is asked, and nothing is held back.
+/// Nothing is asked, and nothing is restricted.
 pub(super) const FREE: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "never"];
 
 /// Types a line and sends it.
@@ -157,7 +157,7 @@ pub(super) async fn ended(terminal: &mut Terminal, words: &str) -> Screen {
     terminal.settled().await
 }
 
-/// Is a frame drawn to its end? The cursor is put into its place, or hidden for a question, last.
+/// Whether a frame is complete: the cursor is positioned, or hidden for a question, last.
 pub(super) fn is_at_prompt(screen: &Screen) -> bool {
     let is_asking = screen.modes().is_cursor_hidden;
     is_asking || screen.lines()[usize::from(screen.cursor().0)].starts_with(PROMPT)

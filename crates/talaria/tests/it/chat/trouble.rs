@@ -1,4 +1,4 @@
-//! What a person reads when something is missing: no Codex, no login, no such session, no engine.
+//! Messages when something is missing: no Codex, no login, no such session, no engine.
 
 use rustix::process::{Signal, kill_process};
 use talaria_scripted::Reply;

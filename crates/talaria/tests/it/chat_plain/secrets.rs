@@ -11,7 +11,7 @@ use talaria_testkit::{AppServer, Key, Terminal, until};
 
 use crate::scene::Scene;
 
-/// What is before the place where a secret is typed.
+/// Text before the input position of a secret.
 const UNSEEN: &str = "your answer, not shown (empty line: back): ";
 
 /// A Codex that asks for a secret.

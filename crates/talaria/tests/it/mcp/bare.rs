@@ -1,4 +1,4 @@
-//! What must hold whatever the peer does: garbage is answered, the end is at once, and the engine may come and go.
+//! Robustness against any peer: garbage is answered, the end is immediate, and the engine may stop and start.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -84,7 +84,7 @@ async fn it_ends_at_once_also_while_somebody_waits_and_the_task_goes_on() {
         let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 3600 });
         let params = json!({ "name": "codex_bridge", "arguments": wait, "_meta": { "progressToken": "p" } });
         wire.request("tools/call", params).await;
-        // It is at work when it answers something that came later.
+        // It is running when it answers a later message.
         assert_eq!(wire.ask("ping", json!({})).await["result"], json!({}));
         wire.end(end);
         wire.ends_well().await;
@@ -167,7 +167,7 @@ async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
     assert_eq!((&said["success"], &said["code"]), (&false.into(), &"codex".into()), "{said}");
     assert!(said["hint"].as_str().unwrap().contains("talaria setup"), "{said}");
     assert_eq!(wire.call(json!({ "action": "list" })).await["count"], 0);
-    // It is looked for anew each time.
+    // It is searched again each time.
     scene.use_codex(&Codex::v0_166().native);
     let tools = wire.ask("tools/list", json!({})).await;
     assert_eq!(tools["result"]["tools"][0]["name"], "codex_bridge", "{tools}");
@@ -199,7 +199,7 @@ async fn progress_has_no_secret_in_it() {
     let scene = Scene::real(&Codex::v0_166()).await;
     let (secret, gate) = ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", Gate::new());
     std::fs::write(scene.work().join("a.txt"), "hello\n").unwrap();
-    // What a step says, what the model says in passing, and what Codex says of a call that failed.
+    // The texts of a step, of an intermediate message, and of a failed call.
     let misfit = format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-token {secret}\n+x\n*** End Patch\n");
     scene.model.push(Reply::new().gate(&gate).text(format!("I try {secret} first.")).patch(misfit));
     scene.model.push(Reply::say(format!("The token is {secret}.")));

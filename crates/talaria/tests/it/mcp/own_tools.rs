@@ -19,7 +19,7 @@ fn add(scope: &str, text: &str) -> Value {
     json!({ "operations": [{ "op": "add", "scope": scope, "text": text }] })
 }
 
-/// What is remembered, as people see it.
+/// The memory, as people see it.
 async fn remembered(scene: &Scene) -> Vec<String> {
     let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
     rows.iter().map(|row| row["text"].as_str().unwrap().to_owned()).collect()

@@ -67,7 +67,7 @@ impl Sdk {
         self.called().await.0
     }
 
-    /// What the tool said, and the progress before it.
+    /// The tool's result, and the progress before it.
     async fn called(&mut self) -> (Value, Vec<(f64, String)>) {
         let result = self.receive().await;
         let said = &result["structuredContent"];
@@ -159,7 +159,7 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
     let uri = format!("talaria://tasks/{id}/transcript");
     assert!(other.ask(json!({ "do": "read", "uri": uri })).await["error"].is_string());
     other.end().await;
-    // Under the same name it does, whoever says it.
+    // Under the same name it does, for any client.
     let mut same = Sdk::with(&scene, "legacy", "somebody else", &["mcp", "--as", "Claude-Code"]);
     assert_eq!(same.call(json!({ "action": "list" })).await["tasks"][0]["task_id"], json!(id));
     same.end().await;
@@ -202,7 +202,7 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
     assert!(text.contains("touch it") && text.contains("It is ␛[2Jtouched."), "{text}");
     assert_eq!(sdk.ask(json!({ "do": "templates" })).await["resourceTemplates"].as_array().unwrap().len(), 1);
 
-    // What is over is not steered or stopped; it continues with a follow-up.
+    // A finished task is not steered or stopped; it continues with a follow-up.
     let said = sdk.call(json!({ "action": "steer", "task_id": id, "instruction": "faster" })).await;
     assert!(refused(&said, "conflict").contains("send"), "{said}");
     refused(&sdk.call(json!({ "action": "cancel", "task_id": id })).await, "conflict");
@@ -257,7 +257,7 @@ async fn a_task_is_steered_and_stopped_by_its_model(codex: Codex) {
     let said = sdk.call(json!({ "action": "wait", "task_id": id, "timeout_seconds": 0 })).await;
     assert_eq!(task(&said)["status"], "working");
     assert!(said["message"].as_str().unwrap().contains("has not ended yet"), "{said}");
-    // A client that gives up leaves the task alone, and the next call works.
+    // A client that gives up does not affect the task, and the next call works.
     let wait = json!({ "action": "wait", "task_id": id, "timeout_seconds": 3600 });
     let given_up = sdk.ask(json!({ "do": "call", "arguments": wait, "give_up_after": 0.5 })).await;
     assert_eq!(given_up["timed_out"], true);

@@ -93,7 +93,7 @@ impl Wire {
         }
     }
 
-    /// Waits until one of its threads is held up because its output is not read; the kernel says what it waits for.
+    /// Waits until one of its threads is blocked because its output is not read, according to the kernel.
     pub(super) async fn wait_held_up(&self) {
         let threads = format!("/proc/{}/task", self.child.id().unwrap());
         let is_held_up = || {

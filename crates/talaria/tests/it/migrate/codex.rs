@@ -1,4 +1,4 @@
-//! What the real Codex says about the result, on both versions.
+//! The real Codex's view of the result, on both versions.
 
 use std::fs;
 use std::path::Path;

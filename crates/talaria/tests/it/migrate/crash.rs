@@ -11,7 +11,7 @@ use crate::scene::{Scene, names};
 const MIGRATE: &[&str] = &["migrate", "--yes"];
 const UNDO: &[&str] = &["migrate", "--undo", "--yes"];
 
-/// What was done before the run that is killed.
+/// State before the run that is killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
     Nothing,

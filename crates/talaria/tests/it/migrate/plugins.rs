@@ -1,4 +1,4 @@
-//! Plugins that Codex lists and that are not written down, and what stays when it is not known what is wanted.
+//! Plugins that Codex lists and that are not written, and entries that are kept when the plan is unknown.
 
 use std::fs;
 

@@ -14,7 +14,7 @@ use crate::scene::Scene;
 /// How often two meet.
 const ROUNDS: usize = 6;
 
-/// Another Talaria home beside the one of the scene, with the same Codex and a server of its own.
+/// A second Talaria home, with the same Codex and its own server.
 fn second_home(scene: &Scene, server: &str) -> PathBuf {
     let home = scene.codex_home.root().join("second");
     fs::create_dir_all(&home).unwrap();

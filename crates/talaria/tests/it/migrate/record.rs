@@ -1,4 +1,4 @@
-//! What is remembered, when it is lost or the file has moved.
+//! The record of a migration, when it is lost or the file has moved.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The audit: what the store says is held against what Codex and its model say. Every count must be 0.
+//! The audit: compares the store with the records of Codex and its model. Every count must be 0.
 
 use std::fmt;
 use std::fs;
@@ -11,7 +11,7 @@ use super::fault::Strike;
 use super::lane::Lane;
 use super::play::Played;
 
-/// What must not happen.
+/// Counters of violations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Unaccounted,
@@ -48,7 +48,7 @@ pub(crate) struct Violation {
     pub(crate) what: String,
 }
 
-/// What Codex and its model know of a prompt.
+/// Records of Codex and its model about a prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evidence {
     /// How often it reached the model as something new.
@@ -193,7 +193,8 @@ fn look_through(text: &str, prompt: &str, evidence: &mut Evidence) {
     }
 }
 
-/// The results of tools that the stand-in got in turns with this prompt; the real Codex hands them to its model.
+/// The tool results that the stand-in received in turns with this prompt; the real Codex passes them to its
+/// model.
 pub(crate) fn results_in_files(lane: &Lane, prompt: &str) -> Vec<String> {
     let mut found = Vec::new();
     for file in files(&lane.codex_home.path().join("sessions")) {

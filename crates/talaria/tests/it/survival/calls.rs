@@ -1,8 +1,8 @@
 //! What becomes of a call of a tool when a process is killed before, during and after it: one row, one result, and nothing
 //! is reported of it that did not happen.
 //!
-//! Each line of `CALLS` is played at every point of the call ledger. A call that changes something is held to more than one that
-//! reads: it may not begin twice.
+//! Each line of `CALLS` is played at every point of the call ledger. A call that changes something has a stricter rule than
+//! one that reads: it may not begin twice.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const POINTS: [&str; 8] = [
     "before:tool-sent",
     "after:tool-sent",
 ];
-/// What is done besides to an engine that uses the stand-in. Clocks and versions mean nothing to the ledger.
+/// Further strikes for an engine that uses the stand-in. Clocks and versions do not matter to the ledger.
 const ON_STAND_IN: [Strike; 10] = [
     Strike::EngineTwice,
     Strike::EngineThenCodex,
@@ -44,10 +44,10 @@ const ON_STAND_IN: [Strike; 10] = [
     Strike::Copy,
     Strike::StopAfter,
 ];
-/// How many homes the faults on the stand-in are dealt out to.
+/// Number of homes over which the faults on the stand-in are distributed.
 const STAND_INS: usize = 4;
 
-/// A tool, what it is called with, how its result begins, and whether it only reads.
+/// A tool, its arguments, the beginning of its result, and whether it only reads.
 #[derive(Clone, Copy)]
 struct Called {
     tool: &'static str,
@@ -191,7 +191,7 @@ async fn play(
     })
 }
 
-/// Holds the ledger against what the call changed.
+/// Compares the ledger with the effects of the call.
 fn examine_effect(started: &SessionStarted, saved: usize, rows: &[CallRow]) -> Option<Violation> {
     let state = rows.first().map_or("not there", |row| row.state.as_str());
     let is_true = match (state, saved) {
@@ -305,7 +305,7 @@ async fn examine(
                 wrong("unknown, though its engine lived");
             }
         }
-        // Nothing was written down and nothing ran: the engine never heard of the call.
+        // Nothing was recorded and nothing ran: the engine never received the call.
         [] if told.is_empty() && steps.is_empty() && outcome != "completed" => {}
         [] => wrong("a call that is not in the ledger"),
         _ => wrong("one call has several rows"),

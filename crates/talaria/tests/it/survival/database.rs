@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
 
-/// A turn as it is kept.
+/// A stored turn.
 #[derive(Clone, Debug, Default)]
 #[expect(dead_code, reason = "what nobody asks for is shown when something is wrong")]
 pub(crate) struct TurnRow {
@@ -17,14 +17,14 @@ pub(crate) struct TurnRow {
     pub(crate) report: Option<String>,
 }
 
-/// A request as it is kept.
+/// A stored request.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestRow {
     pub(crate) id: String,
     pub(crate) state: String,
 }
 
-/// A call of a tool as it is kept.
+/// A stored tool call.
 #[derive(Clone, Debug)]
 #[expect(dead_code, reason = "what nobody asks for is shown when something is wrong")]
 pub(crate) struct CallRow {
@@ -120,7 +120,7 @@ async fn begin(path: &Path, sql: &str) -> SqliteConnection {
     conn
 }
 
-/// Lets go.
+/// Releases the lock.
 pub(crate) async fn unlock(mut conn: SqliteConnection) {
     sqlx::raw_sql("rollback").execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();

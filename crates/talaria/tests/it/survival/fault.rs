@@ -1,4 +1,4 @@
-//! What can be done to whom, and when: the faults as data. A fault has a name, by which it can be played again.
+//! The faults as data: strike, target and point. A fault has a name, by which it can be repeated.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(crate) enum Nth {
     Later,
 }
 
-/// What is done while the engine is held at the point.
+/// The strike while the engine is held at the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strike {
     /// The engine is killed.
@@ -41,9 +41,9 @@ pub(crate) enum Strike {
     Restart,
     /// A newer program replaces the engine.
     Upgrade,
-    /// The clock goes ahead by two days.
+    /// The clock is set forward by two days.
     ClockForward,
-    /// The clock goes back by two days.
+    /// The clock is set back by two days.
     ClockBack,
     /// The disk is full for a while.
     DiskFull,

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::lane::{Lane, program};
 use super::stand_in;
 
-/// What an engine passes before it answers, in order.
+/// Points of an engine before it answers, in order.
 const POINTS: [&str; 5] = ["open:lock", "open:store", "open:key", "open:identity", "open:hosts"];
 /// How many first starts are killed at some moment, and within which time.
 const MOMENTS: u32 = 30;
@@ -39,7 +39,7 @@ async fn a_first_start_that_is_killed_at_a_point_is_repaired_by_the_next() {
         let mut trap = lane.points.trap(point, 0);
         lane.spawn_engine();
         let held = trap.reached().await.unwrap();
-        // A request to end is not heard yet, and ends it as hard.
+        // A signal handler is not installed yet, so SIGTERM kills it, too.
         let signal = if number % 2 == 0 { Signal::KILL } else { Signal::TERM };
         lane.end_engine_with(signal).await;
         drop(held);

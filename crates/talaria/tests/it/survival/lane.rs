@@ -1,5 +1,5 @@
-//! One home on which faults are played one after another: the engine as a child of the test, a client, and the means to
-//! hurt it. Lanes run beside each other and share nothing.
+//! One home on which faults are played one after another: the engine as a child of the test, a client, and fault
+//! injection. Lanes run concurrently and share nothing.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -95,7 +95,7 @@ impl Lane {
         command
     }
 
-    /// Runs a command of the program to its end; returns whether it went well and what it said.
+    /// Runs a command of the program to its end; returns its success and output.
     pub(crate) async fn run(&self, program: &Path, arguments: &[&str]) -> (bool, String) {
         let output = self.command(program, arguments).kill_on_drop(true).output().await.unwrap();
         let said = [output.stdout, output.stderr].concat();
@@ -230,7 +230,7 @@ impl Lane {
 }
 
 impl Drop for Lane {
-    /// A test that failed half-way leaves no process; one that went well has seen that none is left.
+    /// A failed test leaves no process; a passed one has checked that.
     fn drop(&mut self) {
         for process in self.marker.survivors() {
             signal(i32::try_from(process.pid).unwrap_or_default(), Signal::KILL);

@@ -1,5 +1,5 @@
-//! Plays one fault: a turn is started, the engine held at the point, the blow struck; then everybody is brought back, open
-//! requests are answered, and it is waited until every turn has ended.
+//! Plays one fault: a turn is started, the engine held at the point, the fault injected; then all processes are restarted,
+//! open requests are answered, and every turn is awaited.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -24,22 +24,22 @@ use super::lane::{LOOK, Lane, PATIENCE, is_alive, program, signal};
 const A_WHILE: Duration = Duration::from_millis(300);
 const TWO_DAYS_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 
-/// What is known of a fault that was played.
+/// Result of a played fault.
 #[derive(Debug)]
 pub(crate) struct Played {
     pub(crate) fault: Fault,
-    /// The prompt of the turn that was meant, then those of the turns beside it; no other turn has one of them.
+    /// The prompt of the target turn, then those of the concurrent turns; no other turn has one of them.
     pub(crate) prompts: Vec<String>,
     /// Those of the turns of which the engine said that it will run them.
     pub(crate) promised: Vec<String>,
-    /// The engine came to the point, and the blow fell.
+    /// The engine reached the point, and the fault was injected.
     pub(crate) is_struck: bool,
     /// Prompts whose turns Codex had reported as completed before the blow fell. Codex 0.130 reports first and writes its
     /// file a moment later: killed in between, it leaves a file without the end of a turn that did complete.
     pub(crate) reported: Vec<String>,
     /// Answers that the engine said it has.
     pub(crate) acknowledged: Vec<TicketId>,
-    /// What kept the play from being played to its end.
+    /// The error that stopped the play.
     pub(crate) trouble: Option<String>,
     /// The Codex that was there when the blow fell lives.
     pub(crate) is_codex_alive: bool,
@@ -80,7 +80,7 @@ pub(crate) async fn play(lane: &mut Lane, fault: Fault, number: usize, newer: &P
 /// Did the blow fall?
 enum Blow {
     Struck,
-    /// The engine never came to the point so often.
+    /// The engine never reached the point this often.
     NotReached,
 }
 
@@ -240,7 +240,7 @@ pub(crate) async fn strike(
     Ok(())
 }
 
-/// Copies the home as it is, uses the copy, and throws it away: whoever works in the original must not notice.
+/// Copies the home, uses the copy, and deletes it: the original must not be affected.
 async fn use_copy(lane: &Lane) -> Result<(), String> {
     let copy = lane.copy_home();
     // A copy of files that are being written may be damaged; then it says so, and does nothing either.
@@ -291,7 +291,7 @@ impl People {
         }
     }
 
-    /// Starts a turn, of a session that is there or of a new one.
+    /// Starts a turn, of an existing session or of a new one.
     pub(crate) fn start(&mut self, prompt: &str, session: Option<String>, lane: &Lane) {
         let (socket, prompt) = (self.socket.clone(), prompt.to_owned());
         let new = lane.session(&prompt);
@@ -307,7 +307,7 @@ impl People {
         });
     }
 
-    /// Answers for ever.
+    /// Answers indefinitely.
     pub(crate) async fn keep_answering(&mut self) {
         loop {
             self.look().await;
@@ -334,7 +334,7 @@ impl People {
         tokio::time::sleep(LOOK).await;
         while let Some(done) = self.tasks.try_join_next() {
             match done.unwrap() {
-                // Whoever gets no answer does not know whether there is a turn; the audit does.
+                // A client without a response does not know whether there is a turn; the audit does.
                 Done::Started(prompt, Ok(started)) => {
                     self.session = Some(started.id.to_string());
                     self.promised.push(prompt);

@@ -51,7 +51,7 @@ async fn model() -> ScriptedModel {
     model
 }
 
-/// What is known of the review of a session once it has ended.
+/// State of a session's review after its end.
 struct Seen {
     rows: Vec<(String, i64)>,
     reports: Vec<ReviewReport>,

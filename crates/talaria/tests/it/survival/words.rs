@@ -1,5 +1,5 @@
-//! What is said to a turn that runs, or waits for it, while a process is killed: the model reads it, it is run after a turn that
-//! completed, or its sender gets it back. Words that were acknowledged are never lost, and nothing that waited is run alone.
+//! Steering and queued input while a process is killed: the model reads it, it runs after a completed turn, or it is
+//! returned to its sender. Acknowledged input is never lost, and no queued input runs alone.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use super::lane::{LOOK, Lane, PATIENCE, program};
 use super::play::{People, newer_program, strike};
 use super::report;
 
-/// Where it is struck; what is said before the outcome has been acknowledged by then.
+/// The point of the fault; input before the outcome has been acknowledged by then.
 const POINTS: [&str; 5] =
     ["before:steering", "after:steering", "after:queued", "before:outcome", "after:outcome"];
 const STRIKES: [Strike; 3] = [Strike::Engine, Strike::Codex, Strike::Both];
@@ -38,7 +38,7 @@ async fn model() -> ScriptedModel {
         let is_new = request.prompt().starts_with("ask-") && !request.is_after_tool();
         Some(match said("ask-") {
             Some(prompt) if is_new => Reply::new().command(format!("echo ran >> {prompt}")),
-            // What waited is the prompt of a turn of its own.
+            // Queued input is the prompt of a separate turn.
             Some(prompt) if prompt.contains("-fails-") && !request.prompt().starts_with("later-") => {
                 Reply::failed("invalid_prompt", "no")
             }
@@ -149,7 +149,7 @@ async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Sa
         let state = format!(
             "{text}: told {told:?}, the turn {outcome}, read {is_read}, returned {is_returned}, {rows:?}"
         );
-        // A turn of its own that came to an end says what became of it.
+        // A separate turn that ended shows its fate.
         let is_told = rows.iter().any(|turn| turn.outcome.is_some());
         if told.is_ok() && !is_read && !is_returned && !is_told {
             add(Wrong::WordsLost, state.clone());
@@ -176,7 +176,7 @@ async fn whoever_is_killed_words_are_read_run_or_returned() {
         let mut lane = Lane::new(model, home, &codex.native);
         let all = POINTS.into_iter().flat_map(|point| STRIKES.map(|blow| (point, blow)));
         for (number, (point, blow)) in all.enumerate() {
-            // What one version plays with a turn that completes, the other plays with one that fails.
+            // One version plays a case with a turn that completes, the other with one that fails.
             let course = if (number + shift) % 2 == 0 { Course::Completes } else { Course::Fails };
             let name = format!("words/{point}/{}/{course:?}", blow.word());
             if !name.contains(&wanted) {

@@ -1,9 +1,9 @@
-//! What waits after a choice: it is never done where it was not meant.
+//! Commands queued after a choice never run in another state.
 
 use super::*;
 use crate::chat::errand::Choice;
 
-/// Does the news give these words back?
+/// Whether the news returns this input.
 fn gives_back(news: &News, text: &str) -> bool {
     matches!(news, News::Refused { prompt: Some(back), .. } if *back == prompt(text))
 }

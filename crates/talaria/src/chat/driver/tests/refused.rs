@@ -1,4 +1,4 @@
-//! What is said where the engine refuses a wish because of the turn that runs, or because none does.
+//! Messages when the engine refuses a wish because a turn runs, or because none does.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn refuse_at(directory: &Path, refused: &'static [(&str, ProblemCode)]) {
     });
 }
 
-/// What was refused, and the words that came back with it.
+/// The refusal, and the returned input.
 fn refusals(news: &[News]) -> Vec<(&str, Option<&str>)> {
     let mut found = Vec::new();
     for news in news {
