@@ -18,9 +18,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::client::CallError;
-use super::descendants;
 use super::host::Host;
 use super::live_turns::TurnGuard;
+use talaria_home::descendants;
 
 /// Bytes of each stream that Codex sends.
 pub const MOST_PRINTED: u64 = 4 * 1024 * 1024;

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::descendants;
 use crate::environment::NONCE;
+use talaria_home::descendants;
 use talaria_home::home::TalariaHome;
 use talaria_home::lock::is_locked;
 

@@ -9,17 +9,14 @@
 //! configuration.
 
 pub mod attach;
-pub mod boot;
 pub mod client;
 mod command_output;
 pub mod commands;
 mod connection;
 pub mod conversation;
 pub mod current;
-pub mod descendants;
 pub mod directory;
 pub mod environment;
-pub mod foreign_process;
 pub mod host;
 pub mod host_register;
 pub mod identity;

@@ -4,7 +4,7 @@
 //! read, the resident size is taken, which counts them for each. Reads files of the system: call it where waiting is
 //! allowed.
 
-use super::descendants;
+use talaria_home::descendants;
 
 /// The memory of a process and everything below it, in KiB. 0 if it is gone.
 pub(crate) fn of_tree(leader: i32) -> u64 {

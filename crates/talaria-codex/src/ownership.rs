@@ -7,11 +7,11 @@
 
 use std::path::Path;
 
-use super::descendants;
 use super::directory::HostPaths;
 use super::host_register::HostRecord;
 use super::process::variable;
 use crate::identity::{ID, OwnHosts};
+use talaria_home::descendants;
 
 /// Returns whether the host of this record belongs to the home around `hosts`.
 pub(crate) fn is_own_record(hosts: &Path, record: &HostRecord) -> bool {

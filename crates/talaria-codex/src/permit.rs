@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use crate::boot;
+use talaria_home::boot;
 use talaria_home::home::ensure_dir;
 
 /// Issues the permits of one home.

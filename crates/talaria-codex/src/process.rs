@@ -12,11 +12,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use super::descendants::{self, ProcessEntry};
 use super::environment::NONCE;
-use super::foreign_process::ForeignProcess;
 use super::stderr::HostStderr;
 use super::transport::HostTransport;
+use talaria_home::descendants::{self, ProcessEntry};
+use talaria_home::foreign_process::ForeignProcess;
 
 /// How many lines of standard error are quoted when it ended.
 const LAST_WORDS: usize = 20;

@@ -12,10 +12,10 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::descendants;
 use super::directory::{self, BUILDING};
 use super::environment::NONCE;
 use super::ownership;
+use talaria_home::descendants;
 
 /// How long a directory may take to be built.
 const BUILDING_TIME: Duration = Duration::from_secs(60);

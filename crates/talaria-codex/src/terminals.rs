@@ -13,8 +13,8 @@ use talaria_core::ids::{BackgroundId, ItemId, ThreadId};
 use talaria_guard::redact::redact;
 
 use super::client::CallError;
-use super::descendants;
 use super::host::Host;
+use talaria_home::descendants;
 
 /// Maximum number of pages that are read of a list.
 const PAGES: usize = 32;

@@ -176,7 +176,7 @@ mod system {
 
     use talaria_core::access::ProcessFacts;
 
-    use talaria_codex::descendants::ps;
+    use talaria_home::descendants::ps;
 
     pub(super) fn facts(pid: i32) -> Result<ProcessFacts, String> {
         Ok(ProcessFacts { pid, ..ProcessFacts::default() })
@@ -254,7 +254,7 @@ mod tests {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 }
             };
-            for entry in talaria_codex::descendants::below(self.pid()) {
+            for entry in talaria_home::descendants::below(self.pid()) {
                 kill(entry.pid);
             }
             kill(self.pid());

@@ -172,6 +172,11 @@ impl TalariaHome {
         self.root.join("hosts")
     }
 
+    /// The commands of the loop's tools, each with a directory of its own.
+    pub fn commands_dir(&self) -> PathBuf {
+        self.root.join("commands")
+    }
+
     /// Permits to write the input of turns that are being sent.
     pub fn permits_dir(&self) -> PathBuf {
         self.root.join("run").join("unwritten")

@@ -129,6 +129,16 @@ pub(crate) enum Command {
     /// Restore the terminal when the chat cannot; only the chat starts it
     #[command(name = keeper::NAME, hide = true)]
     KeepTerminal,
+    /// Run a command of a tool and keep what it prints; only the engine starts it
+    #[command(hide = true)]
+    KeepCommand(KeepCommand),
+}
+
+/// Options of `talaria keep-command`.
+#[derive(Debug, Args)]
+pub(crate) struct KeepCommand {
+    /// The directory of the command
+    pub(crate) directory: std::path::PathBuf,
 }
 
 /// Options of `talaria context`.

@@ -29,6 +29,7 @@ mod face;
 mod import;
 mod input;
 mod insist;
+mod keep_command;
 mod keeper;
 mod keyboard;
 mod last_open;
@@ -72,6 +73,10 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<u8, Trouble> {
+    // Without a runtime: a command must start in a moment, and its keeper has threads of its own.
+    if let Some(Command::KeepCommand(options)) = &cli.command {
+        return keep_command::run(options);
+    }
     // Two threads at least: one may wait for a slow terminal while the other reads what Codex says.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -105,6 +110,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Completions(options) => shell_help::completions(&options),
             Command::Man(options) => shell_help::man(&options),
             Command::KeepTerminal => keeper::run(),
+            Command::KeepCommand(options) => keep_command::run(&options),
         }
     });
     // Running async tasks may hold a Codex and its directory: they are dropped before the program ends.

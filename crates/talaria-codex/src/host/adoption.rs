@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Host, Keeping};
-use crate::boot;
 use crate::client::CallError;
 use crate::connection::Connection;
-use crate::descendants::{self, ProcessEntry};
 use crate::directory::{self, BUILDING, Doubt, HostDirectory, HostPaths};
-use crate::foreign_process::ForeignProcess;
 use crate::host_register::{HostRecord, HostRegister, StartedProcess};
 use crate::ownership::{self, is_nonce};
 use crate::process::{CodexProcess, variable};
 use crate::spec::HostSpec;
 use crate::stderr::HostStderr;
 use crate::transport;
+use talaria_home::boot;
+use talaria_home::descendants::{self, ProcessEntry};
+use talaria_home::foreign_process::ForeignProcess;
 
 /// How long a host may take to let us in and to greet back. It runs already; one that takes longer is wedged.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -10,9 +10,7 @@ use talaria_codex_proto::wire::call::InitializeReply;
 use tokio_util::sync::CancellationToken;
 
 use super::{Host, HostError, Keeping};
-use crate::boot;
 use crate::connection::{CALL_LIMIT, Connection};
-use crate::descendants;
 use crate::directory::{HostDirectory, HostPaths, Tenure};
 use crate::host_register::{HostIntent, HostRegister, StartedProcess};
 use crate::identity::OwnHosts;
@@ -20,6 +18,8 @@ use crate::process::{self, CodexProcess, Launch, Pipes};
 use crate::spec::HostSpec;
 use crate::sweep;
 use crate::transport::{self, HostTransport, Incoming, Outgoing};
+use talaria_home::boot;
+use talaria_home::descendants;
 
 /// How long Codex may take until it listens. A first start on a slow disk takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(30);

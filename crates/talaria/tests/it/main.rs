@@ -25,6 +25,7 @@ mod help;
 mod import;
 mod import_hermes;
 mod input;
+mod keep_command;
 mod left;
 mod mcp;
 mod memory;

@@ -13,14 +13,14 @@ use futures_util::future::join_all;
 
 use crate::engine::lifecycle::rest;
 use crate::engine::{Holder, Lock, LockError, is_locked};
-use talaria_codex::descendants::{self, ProcessEntry};
 use talaria_codex::directory::{self, HostPaths};
 use talaria_codex::environment::NONCE;
-use talaria_codex::foreign_process::ForeignProcess;
 use talaria_codex::identity::{HomeRecord, OwnHosts, Relation};
 use talaria_codex::ownership::{is_nonce, works_here};
 use talaria_codex::process::CodexProcess;
 use talaria_codex::stderr::HostStderr;
+use talaria_home::descendants::{self, ProcessEntry};
+use talaria_home::foreign_process::ForeignProcess;
 use talaria_home::home::TalariaHome;
 
 /// How long what was killed may take to be gone, and how often that is looked at.

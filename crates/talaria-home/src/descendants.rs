@@ -40,7 +40,7 @@ pub fn below(leader: i32) -> Vec<ProcessEntry> {
 
 /// The command lines of everything below `leader`, arguments joined by blanks.
 #[cfg(target_os = "linux")]
-pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
+pub fn command_lines_below(leader: i32) -> Vec<String> {
     let read = |entry: &ProcessEntry| std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok();
     let joined = |line: Vec<u8>| String::from_utf8_lossy(&line).trim_end_matches('\0').replace('\0', " ");
     below(leader).iter().filter_map(read).map(joined).collect()
@@ -48,7 +48,7 @@ pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
 
 /// The command lines of everything below `leader`, arguments joined by blanks.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
+pub fn command_lines_below(leader: i32) -> Vec<String> {
     let pids: Vec<String> = below(leader).iter().map(|entry| entry.pid.to_string()).collect();
     if pids.is_empty() {
         return Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn command_lines_below(leader: i32) -> Vec<String> {
 
 /// Lists everything that has `variable` (`name=value`) in its environment, whatever its parent is now.
 #[cfg(target_os = "linux")]
-pub(crate) fn carrying(variable: &str) -> Vec<ProcessEntry> {
+pub fn carrying(variable: &str) -> Vec<ProcessEntry> {
     table().into_iter().filter(|entry| carries(entry.pid, variable)).collect()
 }
 
@@ -76,7 +76,7 @@ pub fn carrying_prefix(name: &str, prefix: &str) -> Vec<(ProcessEntry, String)> 
 
 /// Lists everything whose environment has a value of `name` that begins with `prefix`, each with that value.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carrying_prefix(name: &str, prefix: &str) -> Vec<(ProcessEntry, String)> {
+pub fn carrying_prefix(name: &str, prefix: &str) -> Vec<(ProcessEntry, String)> {
     let shown = ps(&["-axEww", "-o", "pid=,command="]);
     let values: std::collections::HashMap<i32, String> =
         shown.lines().filter_map(|line| value_carried(line, name, prefix)).collect();
@@ -97,7 +97,7 @@ fn value_carried(line: &str, name: &str, prefix: &str) -> Option<(i32, String)> 
 
 /// Returns whether a process works in this directory, compared by inode: a copy of the directory is another one.
 #[cfg(target_os = "linux")]
-pub(crate) fn works_in(pid: i32, directory: &std::path::Path) -> bool {
+pub fn works_in(pid: i32, directory: &std::path::Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let place = |path: &std::path::Path| std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
     let theirs = place(format!("/proc/{pid}/cwd").as_ref());
@@ -106,7 +106,7 @@ pub(crate) fn works_in(pid: i32, directory: &std::path::Path) -> bool {
 
 /// Elsewhere the working directory of another process cannot be asked for without unsafe code.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn works_in(_pid: i32, _directory: &std::path::Path) -> bool {
+pub fn works_in(_pid: i32, _directory: &std::path::Path) -> bool {
     false
 }
 
@@ -120,27 +120,27 @@ pub fn command_line(pid: i32) -> String {
 
 /// The command line of a process, as far as it can be read.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn command_line(pid: i32) -> String {
+pub fn command_line(pid: i32) -> String {
     ps(&["-ww", "-o", "command=", "-p", &pid.to_string()]).trim_end().to_owned()
 }
 
 /// Does a process have `variable` (`name=value`) in its environment? One that does not let us look does not count.
 #[cfg(target_os = "linux")]
-pub(crate) fn carries(pid: i32, variable: &str) -> bool {
+pub fn carries(pid: i32, variable: &str) -> bool {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
 }
 
 /// Does a process have `variable` (`name=value`) in its environment? One that does not let us look does not count.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carries(pid: i32, variable: &str) -> bool {
+pub fn carries(pid: i32, variable: &str) -> bool {
     carrying(variable).iter().any(|entry| entry.pid == pid)
 }
 
 /// Elsewhere `ps` shows the environment after the command, for processes of the same user; macOS hides that of its own
 /// protected programs, which are then found only while Codex lives.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn carrying(variable: &str) -> Vec<ProcessEntry> {
+pub fn carrying(variable: &str) -> Vec<ProcessEntry> {
     let shown = ps(&["-axEww", "-o", "pid=,command="]);
     let pids: HashSet<i32> = shown.lines().filter_map(|line| pid_carrying(line, variable)).collect();
     table().into_iter().filter(|entry| pids.contains(&entry.pid)).collect()
@@ -183,7 +183,7 @@ pub fn start_time(pid: i32) -> Option<String> {
 
 /// When a process started; `None` if there is no such process, or it has ended and only waits to be reaped.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn start_time(pid: i32) -> Option<String> {
+pub fn start_time(pid: i32) -> Option<String> {
     table().into_iter().find(|entry| entry.pid == pid).map(|entry| entry.started)
 }
 
@@ -218,7 +218,7 @@ fn table() -> Vec<ProcessEntry> {
 
 /// The time of start is compared as text, so language and time zone must always be the same.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn ps(arguments: &[&str]) -> String {
+pub fn ps(arguments: &[&str]) -> String {
     let ps = std::process::Command::new("ps").args(arguments).env("LC_ALL", "C").env("TZ", "UTC").output();
     ps.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
 }

@@ -41,12 +41,12 @@ impl ForeignProcess {
     }
 
     /// Its pid.
-    pub(crate) fn pid(&self) -> Pid {
+    pub fn pid(&self) -> Pid {
         self.pid
     }
 
     /// Signals it alone, not its group, whose id may have been reused.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         // It may have ended just now.
         #[cfg(target_os = "linux")]
         if let Some(descriptor) = &self.descriptor {
@@ -59,7 +59,7 @@ impl ForeignProcess {
     }
 
     /// Waits for its end.
-    pub(crate) async fn wait(&self) {
+    pub async fn wait(&self) {
         #[cfg(target_os = "linux")]
         if let Some(descriptor) = &self.descriptor
             && let Ok(readable) = watch(std::sync::Arc::clone(descriptor))

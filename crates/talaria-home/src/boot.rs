@@ -2,14 +2,14 @@
 
 /// Names this boot; empty if the system does not report it, and then nothing can be proven.
 #[cfg(target_os = "linux")]
-pub(crate) fn id() -> String {
+pub fn id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
 /// macOS has a name for the boot; other systems report the boot time, which moves with the clock: after a jump of the
 /// clock hosts are not adopted there but ended.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn id() -> String {
+pub fn id() -> String {
     let ask = |name: &str| {
         let output = std::process::Command::new("sysctl").args(["-n", name]).output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
