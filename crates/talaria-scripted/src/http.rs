@@ -70,21 +70,31 @@ fn invalid(why: &'static str) -> Error {
     Error::new(ErrorKind::InvalidData, why)
 }
 
-/// Answers with a JSON body.
+/// Answers with a body of known length.
 pub(crate) async fn respond<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    status: u16,
+    headers: &[(String, String)],
+    content_type: &str,
+    body: &str,
+) -> Result<()> {
+    let mut head = format!("HTTP/1.1 {status} {}\r\nconnection: close\r\n", reason(status));
+    head.push_str(&format!("content-type: {content_type}\r\ncontent-length: {}\r\n", body.len()));
+    head.push_str(&lines(headers));
+    head.push_str("\r\n");
+    head.push_str(body);
+    writer.write_all(head.as_bytes()).await?;
+    writer.shutdown().await
+}
+
+/// Answers with a JSON body.
+pub(crate) async fn respond_json<W: AsyncWrite + Unpin>(
     writer: &mut W,
     status: u16,
     headers: &[(String, String)],
     body: &Value,
 ) -> Result<()> {
-    let body = body.to_string();
-    let mut head = format!("HTTP/1.1 {status} {}\r\nconnection: close\r\n", reason(status));
-    head.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
-    head.push_str(&lines(headers));
-    head.push_str("\r\n");
-    head.push_str(&body);
-    writer.write_all(head.as_bytes()).await?;
-    writer.shutdown().await
+    respond(writer, status, headers, "application/json", &body.to_string()).await
 }
 
 /// Starts a stream of server-sent events.
@@ -101,18 +111,14 @@ fn lines(headers: &[(String, String)]) -> String {
     headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect()
 }
 
-/// Sends events as one chunk.
-pub(crate) async fn send_events<W: AsyncWrite + Unpin>(writer: &mut W, events: &[Value]) -> Result<()> {
-    let mut text = String::new();
-    for event in events {
-        let kind = event["type"].as_str().unwrap_or("message");
-        text.push_str(&format!("event: {kind}\ndata: {event}\n\n"));
-    }
-    if text.is_empty() {
+/// Sends one chunk of a stream.
+pub(crate) async fn send_chunk<W: AsyncWrite + Unpin>(writer: &mut W, bytes: &[u8]) -> Result<()> {
+    if bytes.is_empty() {
         // An empty chunk would end the stream.
         return Ok(());
     }
-    writer.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes()).await?;
+    let chunk = [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+    writer.write_all(&chunk).await?;
     writer.flush().await
 }
 
@@ -127,11 +133,13 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         400 => "Bad Request",
         401 => "Unauthorized",
+        402 => "Payment Required",
         403 => "Forbidden",
         404 => "Not Found",
         415 => "Unsupported Media Type",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
         _ => "Scripted",
     }

@@ -1,15 +1,20 @@
-//! The model's response to one request, as data.
+//! What the model says in answer to one request, as data.
 //!
 //! A reply is either an HTTP error or a list of steps that are streamed in order. Text steps that follow each other
 //! form one message, also with a gate or a pause between them; so do reasoning steps. Calls are items of their own.
+//! The same reply is written in the family of the request that it answers; `faults` has what goes wrong on the wire.
 //! The tool names are those Codex 0.130 and 0.166 offer to the model `gpt-5.5`.
+
+mod faults;
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::Gate;
-use crate::step::{Answer, Call, CallInput, ModelUsage, Phase, PlanStepStatus, Step};
+use crate::step::{
+    Answer, Call, CallInput, HttpBody, ModelUsage, Phase, PlanStepStatus, ReplyEnd, Step, StreamAnswer,
+};
+use crate::{ChatStyle, Gate};
 
 /// One answer of the model; build it step by step, then queue it with
 /// [`ScriptedModel::push`](crate::ScriptedModel::push).
@@ -19,7 +24,7 @@ pub struct Reply(pub(crate) Answer);
 impl Reply {
     /// An empty stream: created, then completed.
     pub fn new() -> Self {
-        Self(Answer::Stream { headers: Vec::new(), steps: Vec::new(), usage: ModelUsage::default() })
+        Self(Answer::Stream(StreamAnswer::default()))
     }
 
     /// A reply that is one message.
@@ -27,28 +32,29 @@ impl Reply {
         Self::new().text(text)
     }
 
-    /// An HTTP response instead of a stream; set `header` and `body` if they matter.
+    /// An HTTP answer instead of a stream; set `header` and `body` if they matter.
     pub fn status(status: u16) -> Self {
         let body = json!({ "error": { "message": format!("scripted status {status}") } });
-        Self(Answer::Http { status, headers: Vec::new(), body })
+        Self(Answer::Http { status, headers: Vec::new(), body: HttpBody::Json(body) })
     }
 
-    /// A stream that ends with `response.failed`.
+    /// A stream that ends with the model's own failure: `response.failed`, or an error frame in the other families.
     pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new().fail(code, message)
     }
 
     /// Adds a header.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        let (Answer::Http { headers, .. } | Answer::Stream { headers, .. }) = &mut self.0;
-        headers.push((name.into(), value.into()));
+        if let Answer::Http { headers, .. } | Answer::Stream(StreamAnswer { headers, .. }) = &mut self.0 {
+            headers.push((name.into(), value.into()));
+        }
         self
     }
 
     /// Sets the JSON body of an HTTP answer.
     pub fn body(mut self, json: Value) -> Self {
         if let Answer::Http { body, .. } = &mut self.0 {
-            *body = json;
+            *body = HttpBody::Json(json);
         }
         self
     }
@@ -76,6 +82,17 @@ impl Reply {
     /// Adds to the raw reasoning, which few models show.
     pub fn raw_reasoning(self, chunk: impl Into<String>) -> Self {
         self.step(Step::RawReasoning(chunk.into()))
+    }
+
+    /// Adds to a refusal: a part of its own, or text that ends as a refusal.
+    pub fn refusal(self, chunk: impl Into<String>) -> Self {
+        self.step(Step::Refusal(chunk.into()))
+    }
+
+    /// Seals the reasoning before it with what goes back unread: encrypted content or a signature. Without reasoning
+    /// before it, the seal is all there is.
+    pub fn sealed(self, seal: impl Into<String>) -> Self {
+        self.step(Step::Seal(seal.into()))
     }
 
     /// Calls `exec_command`.
@@ -113,7 +130,12 @@ impl Reply {
 
     /// Calls any function tool.
     pub fn function(self, name: impl Into<String>, arguments: Value) -> Self {
-        self.call(name, CallInput::Function(arguments))
+        self.function_text(name, arguments.to_string())
+    }
+
+    /// Calls any function tool with arguments exactly as written, valid or not.
+    pub fn function_text(self, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        self.call(name, CallInput::Function(arguments.into()))
     }
 
     /// Calls any custom (free text) tool.
@@ -123,7 +145,7 @@ impl Reply {
 
     /// Sets the `call_id` of the call just added, which becomes Codex's item id.
     pub fn call_id(mut self, call_id: impl Into<String>) -> Self {
-        if let Answer::Stream { steps, .. } = &mut self.0
+        if let Answer::Stream(StreamAnswer { steps, .. }) = &mut self.0
             && let Some(Step::Call(call)) = steps.last_mut()
         {
             call.id = Some(call_id.into());
@@ -146,25 +168,37 @@ impl Reply {
         self.step(Step::Event(event))
     }
 
-    /// Ends the stream here with `response.failed`.
+    /// Ends the answer here and says how; steps after it are sent after the end. Without this step an answer ends
+    /// naturally after its last one.
+    pub fn finish(self, end: ReplyEnd) -> Self {
+        self.step(Step::Finish(end))
+    }
+
+    /// Ends the stream here with the model's own failure.
     pub fn fail(self, code: impl Into<String>, message: impl Into<String>) -> Self {
         self.step(Step::Failed { code: code.into(), message: message.into() })
     }
 
-    /// Closes the connection here, in the middle of the stream.
-    pub fn drop_stream(self) -> Self {
-        self.step(Step::Drop)
-    }
-
-    /// Sends nothing more from here on, and waits until the client disconnects.
-    pub fn stall(self) -> Self {
-        self.step(Step::Stall)
-    }
-
     /// Sets the tokens reported at the end of the stream.
     pub fn usage(mut self, tokens: ModelUsage) -> Self {
-        if let Answer::Stream { usage, .. } = &mut self.0 {
+        if let Answer::Stream(StreamAnswer { usage, .. }) = &mut self.0 {
             *usage = tokens;
+        }
+        self
+    }
+
+    /// Answers in the name of this model, whichever was asked.
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        if let Answer::Stream(StreamAnswer { model, .. }) = &mut self.0 {
+            *model = Some(name.into());
+        }
+        self
+    }
+
+    /// Sets the dialect in which Chat Completions are written.
+    pub fn chat_style(mut self, chat: ChatStyle) -> Self {
+        if let Answer::Stream(StreamAnswer { style, .. }) = &mut self.0 {
+            *style = chat;
         }
         self
     }
@@ -174,7 +208,7 @@ impl Reply {
     }
 
     fn step(mut self, step: Step) -> Self {
-        if let Answer::Stream { steps, .. } = &mut self.0 {
+        if let Answer::Stream(StreamAnswer { steps, .. }) | Answer::Raw(steps) = &mut self.0 {
             steps.push(step);
         }
         self

@@ -15,10 +15,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::events::Response;
 use crate::http::{self, Request};
-use crate::step::{Answer, ModelUsage, Step};
-use crate::{ModelRequest, Reply};
+use crate::rendering::Rendering;
+use crate::step::{Answer, HttpBody};
+use crate::stream;
+use crate::{ModelRequest, Reply, ScriptedFamily};
 
 /// The model that the tools of [`Reply`] belong to: in the catalogue of both versions, and not in code mode.
 const MODEL: &str = "gpt-5.5";
@@ -36,6 +37,8 @@ struct Shared {
     script: Mutex<Script>,
     /// The number of requests seen: what waiters watch.
     seen: watch::Sender<usize>,
+    /// The number of streams whose client closed the connection before the end.
+    left: watch::Sender<usize>,
     /// Turns true when the server is dropped, so that open streams end with it.
     stopped: watch::Sender<bool>,
 }
@@ -57,6 +60,7 @@ impl ScriptedModel {
         let shared = Arc::new(Shared {
             script: Mutex::default(),
             seen: watch::Sender::new(0),
+            left: watch::Sender::new(0),
             stopped: watch::Sender::new(false),
         });
         let listener = tokio::spawn(accept(listener, shared.clone()));
@@ -66,6 +70,11 @@ impl ScriptedModel {
     /// Returns the `base_url` for the provider in Codex's `config.toml`.
     pub fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
+    }
+
+    /// Returns the address that the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Appends a reply to the queue that all requests share.
@@ -97,6 +106,11 @@ impl ScriptedModel {
         self.requests()
     }
 
+    /// Waits until the clients of `count` streams have closed their connection before the end.
+    pub async fn wait_for_closed_streams(&self, count: usize) {
+        let _ = self.shared.left.subscribe().wait_for(|left| *left >= count).await;
+    }
+
     /// Returns the requests for which the script had no reply.
     pub fn unscripted(&self) -> Vec<ModelRequest> {
         self.shared.script().unscripted.clone()
@@ -126,10 +140,11 @@ impl Shared {
         self.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn choose(&self, headers: Vec<(String, String)>, body: Value) -> (usize, Option<Reply>) {
+    fn choose(&self, asked: Asked) -> (usize, Option<Reply>) {
         let mut script = self.script();
         let number = script.requests.len() + 1;
-        let request = ModelRequest { number, headers, body };
+        let Asked { family, headers, body, text } = asked;
+        let request = ModelRequest { number, family, headers, body, text };
         let routed = script.routes.iter().find_map(|route| route(&request));
         let reply = routed.or_else(|| script.queue.pop_front());
         if reply.is_none() {
@@ -158,12 +173,21 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) {
     }
 }
 
+/// A request for a reply, without its number.
+struct Asked {
+    family: ScriptedFamily,
+    headers: Vec<(String, String)>,
+    body: Value,
+    text: String,
+}
+
 async fn answer(stream: &mut TcpStream, shared: &Shared) -> Result<()> {
     let (reader, mut writer) = stream.split();
     let mut reader = BufReader::new(reader);
     let request = Request::read(&mut reader).await?;
     let target = format!("{} {}", request.method, request.path);
-    if target != "POST /v1/responses" {
+    let family = ScriptedFamily::of_path(&request.path).filter(|_| request.method == "POST");
+    let Some(family) = family else {
         shared.script().strays.push(target.clone());
         let (status, body) = match target.as_str() {
             "GET /v1/models" => {
@@ -171,70 +195,67 @@ async fn answer(stream: &mut TcpStream, shared: &Shared) -> Result<()> {
             }
             _ => (404, error(&format!("the scripted model does not serve {target}"))),
         };
-        return http::respond(&mut writer, status, &[], &body).await;
-    }
-    let body = match serde_json::from_slice(&request.body) {
+        return http::respond_json(&mut writer, status, &[], &body).await;
+    };
+    let body: Value = match serde_json::from_slice(&request.body) {
         Ok(body) => body,
         Err(cause) => {
             let encoding = request.header("content-encoding").unwrap_or("none");
             let why = format!("the body is not JSON (content-encoding {encoding}): {cause}");
-            return http::respond(&mut writer, 400, &[], &error(&why)).await;
+            return http::respond_json(&mut writer, 400, &[], &error(&why)).await;
         }
     };
-    let (number, reply) = shared.choose(request.headers, body);
-    match reply.map(|reply| reply.0) {
-        Some(Answer::Stream { headers, steps, usage }) => {
-            http::start_stream(&mut writer, &headers).await?;
-            tokio::select! {
-                done = stream_reply(&mut writer, number, &steps, usage) => done,
-                () = client_gone(&mut reader) => Ok(()),
-            }
-        }
-        Some(Answer::Http { status, headers, body }) => {
-            http::respond(&mut writer, status, &headers, &body).await
-        }
-        None => {
-            let why = format!("the script has no reply for request {number}");
-            http::respond(&mut writer, 500, &[], &error(&why)).await
+    let text = String::from_utf8_lossy(&request.body).into_owned();
+    let asked = Asked { family, headers: request.headers, body: body.clone(), text };
+    let (number, reply) = shared.choose(asked);
+    tokio::select! {
+        done = write_reply(&mut writer, family, number, &body, reply) => done,
+        () = client_gone(&mut reader) => {
+            shared.left.send_modify(|left| *left += 1);
+            Ok(())
         }
     }
 }
 
-async fn stream_reply<W: AsyncWrite + Unpin>(
+async fn write_reply<W: AsyncWrite + Unpin>(
     writer: &mut W,
+    family: ScriptedFamily,
     number: usize,
-    steps: &[Step],
-    usage: ModelUsage,
+    request: &Value,
+    reply: Option<Reply>,
 ) -> Result<()> {
-    let mut response = Response::new(number);
-    http::send_events(writer, &response.created()).await?;
-    for step in steps {
-        let events = match step {
-            Step::Text(chunk) => response.text(chunk),
-            Step::StartMessage(phase) => response.start_message(*phase),
-            Step::Reasoning(chunk) => response.reasoning(chunk),
-            Step::RawReasoning(chunk) => response.raw_reasoning(chunk),
-            Step::Call(call) => response.call(call),
-            Step::Event(event) => response.raw(event),
-            Step::Gate(gate) => {
-                gate.pass().await;
-                continue;
+    let request_id = (family.request_id_header().to_owned(), format!("req_{number}"));
+    match reply.map(|reply| reply.0) {
+        Some(Answer::Stream(mut answer)) => {
+            // Codex prints the id of a request in its own messages, which its scripts do not expect.
+            if family != ScriptedFamily::Responses {
+                answer.headers.push(request_id);
             }
-            Step::Pause(time) => {
-                tokio::time::sleep(*time).await;
-                continue;
+            let rendering = Rendering::new(family, number, request, &answer);
+            if answer.as_json || request["stream"] == false {
+                let body = stream::whole(rendering, &answer);
+                return http::respond_json(writer, 200, &answer.headers, &body).await;
             }
-            Step::Failed { code, message } => {
-                http::send_events(writer, &response.failed(code, message)).await?;
-                return http::end_stream(writer).await;
+            http::start_stream(writer, &answer.headers).await?;
+            stream::play(writer, rendering, &answer).await
+        }
+        Some(Answer::Http { status, mut headers, body }) => match body {
+            HttpBody::Json(body) => http::respond_json(writer, status, &headers, &body).await,
+            HttpBody::Text { content_type, text } => {
+                http::respond(writer, status, &headers, &content_type, &text).await
             }
-            Step::Drop => return Ok(()),
-            Step::Stall => std::future::pending().await,
-        };
-        http::send_events(writer, &events).await?;
+            HttpBody::Error { code, message } => {
+                headers.push(request_id);
+                let body = family.error_body(status, &code, &message, number);
+                http::respond_json(writer, status, &headers, &body).await
+            }
+        },
+        Some(Answer::Raw(steps)) => stream::play_raw(writer, &steps).await,
+        None => {
+            let why = format!("the script has no reply for request {number}");
+            http::respond_json(writer, 500, &[], &error(&why)).await
+        }
     }
-    http::send_events(writer, &response.completed(usage)).await?;
-    http::end_stream(writer).await
 }
 
 async fn client_gone<R: AsyncRead + Unpin>(reader: &mut R) {

@@ -63,8 +63,8 @@ pub(crate) fn npm(package: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Installs a Python package with everything that it needs into a virtual environment: `bin/python` has it.
-pub(crate) fn pip(package: &str, folder: &Path) -> Result<()> {
+/// Installs Python packages with everything that they need into a virtual environment: `bin/python` has them.
+pub(crate) fn pip(packages: &[&str], folder: &Path) -> Result<()> {
     let run = |what: &str, command: &mut Command| {
         let output = command.stdin(Stdio::null()).output();
         let output = output.context("run python3 (Python 3.10 or newer is needed for these tests)")?;
@@ -73,6 +73,6 @@ pub(crate) fn pip(package: &str, folder: &Path) -> Result<()> {
         Ok(())
     };
     run("python3 -m venv", Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", package];
-    run("pip install", Command::new(folder.join("bin/python")).args(install))
+    let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"];
+    run("pip install", Command::new(folder.join("bin/python")).args(install).args(packages))
 }

@@ -17,6 +17,7 @@
 //! | [`guide`] | the README and the guide as data, so that their commands can be run |
 //! | [`mcp_server`] | an MCP server with scripted questions |
 //! | [`mcp_clients`] | MCP clients of others, installed once into the build directory |
+//! | [`model_peers`] | clients and servers of others for the model loop, installed once into the build directory |
 //! | [`processes`] | who is still alive of what a test started |
 //! | [`screen`] | what a terminal shows at one moment: text, colours, modes, a snapshot, a picture |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
@@ -40,6 +41,7 @@ pub mod home;
 mod install;
 pub mod mcp_clients;
 pub mod mcp_server;
+pub mod model_peers;
 pub mod processes;
 mod program;
 pub mod screen;

@@ -35,7 +35,7 @@ fn install_python_sdk(root: &Path, progress: impl FnMut(&str)) -> Result<PathBuf
     let package = format!("mcp=={SDK}");
     let (title, folder) = (format!("Python MCP SDK {SDK}"), format!("python-{SDK}"));
     let wanted = Wanted { title: &title, folder: &folder, how: &format!("pip install {package}") };
-    let folder = install::once(&wanted, root, progress, |folder| install::pip(&package, folder))?;
+    let folder = install::once(&wanted, root, progress, |folder| install::pip(&[&package], folder))?;
     Ok(folder.join("bin/python"))
 }
 

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod families;
+mod sdks;
+
 use serde_json::{Value, json};
 use talaria_scripted::{Gate, ModelUsage, Reply, ScriptedModel};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -66,12 +69,14 @@ async fn nothing_passes_a_closed_gate() {
     model.push(Reply::new().text("before").gate(&gate).text("after"));
     let mut stream = send(&model, "go").await;
     gate.reached().await;
-    for kind in ["response.created", "response.output_item.added", "response.output_text.delta"] {
-        assert_eq!(next_event(&mut stream).await["type"], kind);
+    for kind in ["created", "in_progress", "output_item.added", "content_part.added", "output_text.delta"] {
+        assert_eq!(next_event(&mut stream).await["type"], format!("response.{kind}"));
     }
     assert!(stream.buffer().iter().all(u8::is_ascii_whitespace), "something passed the gate");
     gate.open();
     assert_eq!(next_event(&mut stream).await["delta"], "after");
+    assert_eq!(next_event(&mut stream).await["text"], "beforeafter");
+    assert_eq!(next_event(&mut stream).await["part"]["text"], "beforeafter");
     assert_eq!(next_event(&mut stream).await["item"]["content"][0]["text"], "beforeafter");
 }
 

@@ -1,0 +1,66 @@
+//! Programs of others that speak to models, or as models: the SDKs of OpenAI and Anthropic, and the mock server aimock.
+//!
+//! The SDKs judge our scripted model as clients; aimock judges our own client as a server that we did not write. Installed
+//! once below the build directory, like Codex; after that no network is needed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+
+use crate::build_dir;
+use crate::install::{self, Wanted};
+
+/// The versions of the SDKs for Python.
+const OPENAI: &str = "2.54.0";
+const ANTHROPIC: &str = "2.8.0";
+/// The version of aimock.
+const AIMOCK: &str = "1.43.0";
+
+/// Returns a Python that has both SDKs (PyPI `openai`, `anthropic`).
+pub fn python() -> PathBuf {
+    installed(install_sdks(&root(), |_| {}))
+}
+
+/// Returns aimock's program (npm `@copilotkit/aimock`), to be run with `node`.
+pub fn aimock() -> PathBuf {
+    installed(install_aimock(&root(), |_| {}))
+}
+
+/// Installs all of them below the build directory; `progress` gets a line for each step.
+pub fn install(mut progress: impl FnMut(&str)) -> Result<()> {
+    install_sdks(&root(), &mut progress)?;
+    install_aimock(&root(), &mut progress)?;
+    Ok(())
+}
+
+fn install_sdks(root: &Path, progress: impl FnMut(&str)) -> Result<PathBuf> {
+    let packages = [format!("openai=={OPENAI}"), format!("anthropic=={ANTHROPIC}")];
+    let title = format!("Python SDKs of OpenAI {OPENAI} and Anthropic {ANTHROPIC}");
+    let folder = format!("python-{OPENAI}-{ANTHROPIC}");
+    let how = format!("pip install {}", packages.join(" "));
+    let wanted = Wanted { title: &title, folder: &folder, how: &how };
+    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let folder = install::once(&wanted, root, progress, |folder| install::pip(&packages, folder))?;
+    Ok(folder.join("bin/python"))
+}
+
+fn install_aimock(root: &Path, progress: impl FnMut(&str)) -> Result<PathBuf> {
+    let package = format!("@copilotkit/aimock@{AIMOCK}");
+    let (title, folder) = (format!("aimock {AIMOCK}"), format!("aimock-{AIMOCK}"));
+    let wanted = Wanted { title: &title, folder: &folder, how: &format!("npm install {package}") };
+    let folder = install::once(&wanted, root, progress, |folder| install::npm(&package, folder))?;
+    let program = folder.join("node_modules/.bin/llmock");
+    ensure!(program.is_file(), "no program at {}", program.display());
+    Ok(program)
+}
+
+fn root() -> PathBuf {
+    build_dir::root().join("model-peers")
+}
+
+fn installed(result: Result<PathBuf>) -> PathBuf {
+    match result {
+        Ok(path) => path,
+        Err(cause) => panic!("cannot install a peer of the model loop: {cause:#}"),
+    }
+}
