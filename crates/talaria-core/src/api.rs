@@ -18,6 +18,7 @@ mod shell;
 mod skills;
 mod task;
 mod tools;
+mod usage;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
@@ -48,6 +49,7 @@ pub use task::{
     WorktreeInfo,
 };
 pub use tools::{OutsideCall, OutsideResult};
+pub use usage::{UsageBy, UsageQuery, UsageSum};
 
 /// The version of this vocabulary. An engine and a command with different ones do not understand each other.
 pub const VERSION: u32 = 1;

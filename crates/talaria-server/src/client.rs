@@ -28,7 +28,8 @@ use talaria_core::api::{
     OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail,
     SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal,
     SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped,
-    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery,
+    UsageSum,
 };
 use talaria_core::principal::Principal;
 
@@ -402,6 +403,16 @@ impl Client {
         query: &SkillProposalQuery,
     ) -> Result<Vec<SkillProposal>, ClientError> {
         self.get(&route::SKILL_PROPOSALS, None, &[("all", query.all.to_string())]).await
+    }
+
+    /// What models cost, added up; the latest first.
+    pub async fn usage(&self, query: &UsageQuery) -> Result<Vec<UsageSum>, ClientError> {
+        let by = match query.by {
+            UsageBy::Day => "day",
+            UsageBy::Model => "model",
+            UsageBy::Session => "session",
+        };
+        self.get(&route::USAGE, None, &[("by", by.to_owned()), ("days", query.days.to_string())]).await
     }
 
     /// The audit log, newest first.

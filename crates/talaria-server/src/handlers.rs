@@ -11,7 +11,7 @@ use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryQuery,
     MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune, Say,
     SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground,
-    TaskQuery,
+    TaskQuery, UsageQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -24,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 42] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 43] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -65,6 +65,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::SKILL, get(skill)),
         (route::SKILL_PROPOSALS, get(skill_proposals)),
         (route::CALL_TOOL, post(call_tool)),
+        (route::USAGE, get(usage)),
         (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
@@ -244,6 +245,10 @@ async fn skill(Of(engine): Of, Asked(query): Asked<SkillTextQuery>) -> Response 
 
 async fn skill_proposals(Of(engine): Of, Asked(query): Asked<SkillProposalQuery>) -> Response {
     answer_from_task(async move { engine.skill_proposals(query).await }).await
+}
+
+async fn usage(Of(engine): Of, Asked(query): Asked<UsageQuery>) -> Response {
+    answer_from_task(async move { engine.usage(query).await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {

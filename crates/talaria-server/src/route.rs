@@ -167,6 +167,7 @@ routes! {
     SKILL "skill" Get "/v1/skills/text" [Unknown] "Shows a file of a skill, and what was proposed about the skill."
     SKILL_PROPOSALS "skill_proposals" Get "/v1/skills/proposals" [] "Lists changes of skills that models proposed, newest first."
     CALL_TOOL "call_tool" Post "/v1/tools/call" [Unknown] "Runs one of Talaria's tools for a caller outside of a turn."
+    USAGE "usage" Get "/v1/usage" [] "Adds up what models cost, by day, model or conversation."
     AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
     IMPORT "import" Post "/v1/import" [] "Takes over, page by page, what another program's database has, or takes it back."
 }

@@ -39,6 +39,7 @@ pub use model::memory::{
     MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
 };
 pub use model::message::{MessageRow, NewMessage};
+pub use model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
 pub use model::open_options::{Durability, OpenOptions};
 pub use model::outbox::{NewOutbox, OutboxRow};
 pub use model::prune::{PrunableSession, PrunePolicy, PrunePreview, PruneResult};
@@ -62,7 +63,7 @@ pub use model::trim::{TrimPolicy, TrimResult};
 pub use model::turn::{NewTurnRow, TurnPatch, TurnRow};
 pub use model::words::{
     AuditOutcome, HostState, MemoryAuthor, MemoryProposalState, OutboxState, RequestState, SessionKind,
-    SessionState, SkillAuthor, SkillProposalState,
+    SessionState, SkillAuthor, SkillProposalState, UsagePurpose,
 };
 pub use open_error::StoreOpenError;
 pub use store::Store;

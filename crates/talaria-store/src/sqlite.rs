@@ -25,6 +25,7 @@ mod memory;
 mod memory_file;
 mod memory_proposal;
 mod message;
+mod model_usage;
 mod open;
 mod outbox;
 mod outbox_claim;

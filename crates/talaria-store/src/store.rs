@@ -23,6 +23,7 @@ use crate::model::memory::{
     MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
 };
 use crate::model::message::MessageRow;
+use crate::model::model_usage::{UsageFilter, UsageSumRow};
 use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
 use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
@@ -517,6 +518,14 @@ impl Store {
     /// Returns every host whose end was not recorded, oldest first.
     pub async fn living_hosts(&self) -> Result<Vec<HostRow>, StoreError> {
         dispatch!(self.living_hosts())
+    }
+}
+
+/// What models cost.
+impl Store {
+    /// Adds up what models cost, also in sessions that were removed; the latest first.
+    pub async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageSumRow>, StoreError> {
+        dispatch!(self.usage(filter))
     }
 }
 

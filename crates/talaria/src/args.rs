@@ -40,6 +40,7 @@ pub(crate) use shell_help::{CompletedShell, Completions, Man};
 pub(crate) use skills::{Skills, SkillsAction};
 pub(crate) use start_task::StartTask;
 pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
+pub(crate) use usage::{UsageByOption, UsageOptions};
 
 const DEMO_EXAMPLES: &str = "\
 Examples:
@@ -99,6 +100,8 @@ pub(crate) enum Command {
     Migrate(Migrate),
     /// Offer background tasks to other agents: an MCP server on standard input and output
     Mcp(Mcp),
+    /// Show what models cost, by day, model or conversation
+    Usage(UsageOptions),
     /// Show the audit log: who answered, started or was refused something
     Audit(Audit),
     /// Show the engine, its Codex processes, running turns and open requests
@@ -161,3 +164,4 @@ pub(crate) struct Doctor {
 
 #[cfg(test)]
 mod tests;
+mod usage;

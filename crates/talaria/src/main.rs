@@ -57,6 +57,7 @@ mod stop;
 mod stops;
 mod tasks;
 mod trouble;
+mod usage;
 
 /// How long tasks may take to end after the command did. They wait for nothing, so this is only a net.
 const LAST_TASKS: Duration = Duration::from_secs(2);
@@ -97,6 +98,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Import(options) => import::run(&options).await,
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,
+            Command::Usage(options) => usage::run(&options).await,
             Command::Audit(options) => audit::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,

@@ -19,8 +19,8 @@ use talaria_core::outcome::{Outcome, Report};
 use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, ReviewStep, SessionPatch,
-    SessionRow, Store, StoreError, ToolCallKey, TurnPatch, TurnRow,
+    Batch, Change, NewEvent, NewModelUsage, NewTurnRow, RequestPatch, RequestState, ResultCarrier,
+    ReviewStep, SessionPatch, SessionRow, Store, StoreError, ToolCallKey, TurnPatch, TurnRow, UsagePurpose,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -221,6 +221,20 @@ impl Journal {
         }
     }
 
+    /// Records what a turn cost that the runtime accepted, in the same transaction as its outcome.
+    fn count_usage(&mut self, report: &Report) {
+        if self.turn.is_none() {
+            return;
+        }
+        let model = self.started.as_ref().map(|started| started.model.clone());
+        self.changes.push(Change::ModelUsage(NewModelUsage {
+            name: format!("turn/{}", self.ordinal),
+            purpose: UsagePurpose::Turn,
+            model: model.filter(|model| !model.is_empty()),
+            usage: report.usage,
+        }));
+    }
+
     /// Results of delegated tasks may reach the runtime with this turn.
     pub(crate) fn expect_results(&mut self) {
         self.carries = true;
@@ -413,6 +427,7 @@ impl Watcher for Journal {
             }
             Event::Outcome(report) => {
                 self.points.push("outcome");
+                self.count_usage(report);
                 self.end_progress(report);
                 self.changes.push(Change::ToolsClosed(self.ordinal));
                 self.shelf.permits.withdraw(&self.client_id);

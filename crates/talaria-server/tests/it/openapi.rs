@@ -17,7 +17,7 @@ use talaria_core::api::{
     ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
     SessionStarted, Shell, ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
     SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -128,6 +128,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "skill_proposals" => {
             Shape { query: fields_of::<SkillProposalQuery>(schemas), ..schemas.gives::<Vec<SkillProposal>>() }
         }
+        "usage" => Shape { query: fields_of::<UsageQuery>(schemas), ..schemas.gives::<Vec<UsageSum>>() },
         "audit" => Shape { query: fields_of::<AuditQuery>(schemas), ..schemas.gives::<Vec<AuditEntry>>() },
         "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),

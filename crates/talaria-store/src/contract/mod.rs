@@ -24,6 +24,7 @@ pub mod skills;
 pub mod tasks;
 pub mod tool_calls;
 pub mod turns;
+pub mod usage;
 
 /// Makes a test of every promise. The factory is an async function that returns an empty store and a value that keeps
 /// its place alive.
@@ -64,6 +65,12 @@ macro_rules! contract_tests {
                 a_start_and_its_row_are_written_together,
                 the_log_is_paged_newest_first,
                 refusals_are_bounded_and_never_push_out_what_was_done,
+            ],
+            usage: [
+                costs_are_added_up_by_day_model_and_session,
+                the_same_name_is_counted_once,
+                unreported_and_partial_costs_are_marked,
+                costs_stay_when_their_session_is_removed,
             ],
             delegations: [
                 a_call_delegates_each_goal_once,

@@ -9,6 +9,7 @@ use crate::model::audit::NewAudit;
 use crate::model::delegation::ResultCarrier;
 use crate::model::event::NewEvent;
 use crate::model::message::NewMessage;
+use crate::model::model_usage::NewModelUsage;
 use crate::model::outbox::NewOutbox;
 use crate::model::request::{NewRequest, RequestPatch};
 use crate::model::review::ReviewStep;
@@ -95,6 +96,8 @@ pub enum Change {
     },
     /// The runtime has the results that were carried in a turn: by this carrier, or all of them.
     ResultsDelivered { turn: i64, carrier: Option<ResultCarrier> },
+    /// What a model cost. A name that the session has already changes nothing.
+    ModelUsage(NewModelUsage),
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

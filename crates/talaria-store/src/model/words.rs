@@ -197,6 +197,16 @@ words! {
 }
 
 words! {
+    /// What a model was asked for.
+    UsagePurpose ("purpose of a model request") {
+        /// A turn.
+        Turn = "turn",
+        /// A review of finished turns.
+        Review = "review",
+    }
+}
+
+words! {
     /// How far a proposed change of a skill is.
     SkillProposalState ("state of a proposal about a skill") {
         /// Waits for a person.

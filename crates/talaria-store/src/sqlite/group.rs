@@ -17,8 +17,8 @@ use crate::model::batch::{Appended, Batch, Change};
 use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
 use crate::sqlite::{
-    audit, background, delegation, outbox, request, review, session, skill, task, tool_call, transaction,
-    turn,
+    audit, background, delegation, model_usage, outbox, request, review, session, skill, task, tool_call,
+    transaction, turn,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -235,6 +235,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::ResultsDelivered { turn, carrier } => {
             delegation::deliver(conn, session, at, turn, carrier).await
         }
+        Change::ModelUsage(new) => model_usage::insert(conn, session, at, new).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group were inserted together.
         Change::Message(_) => Ok(()),

@@ -45,6 +45,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["audit", "--help"], expect_file!["help/audit.txt"]),
+        (&["usage", "--help"], expect_file!["help/usage.txt"]),
         (&["completions", "--help"], expect_file!["help/completions.txt"]),
         (&["man", "--help"], expect_file!["help/man.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),

@@ -49,3 +49,4 @@ mod task_queue;
 mod task_watch;
 mod task_worktree;
 mod tasks;
+mod usage;

@@ -56,6 +56,13 @@ async fn a_home_of_schema_3_is_migrated_and_loses_nothing() {
     let open = scene.run(&["requests", "list", "--json"]).await.exits(0);
     assert!(!open.stdout.contains(REQUEST), "{}", open.stdout);
 
+    // What its turns cost is counted; which model answered was not stored then.
+    let spent = scene.run(&["usage", "--by", "model", "--json"]).await.exits(0).json();
+    assert!(
+        spent.iter().any(|row| row["key"].is_null() && row["usage"]["total"].as_u64() > Some(0)),
+        "{spent:?}"
+    );
+
     // The migrated home works.
     scene.model.push(Reply::say("Still here."));
     scene.run(&["exec", "Are you there?"]).await.exits(0).prints(&["Still here."]);

@@ -77,6 +77,7 @@ async fn people_see_the_end_of_an_id_and_can_type_it(codex: Codex) {
         &["sessions", "list", "--json"],
         &["exec", "--attach", short],
         &["audit"],
+        &["usage", "--by", "session"],
         &["task", "show", short],
         &["task", "steer", short, "go on"],
     ] {

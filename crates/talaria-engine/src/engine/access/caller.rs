@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use talaria_core::access::{
     Access, Identity, PeerClass, PeerEvidence, ProcessFacts, SeeRight, StartRight, classify, grants,
 };
-use talaria_core::api::{AuditEntry, AuditQuery, Problem, ProblemCode, Shell};
+use talaria_core::api::{AuditEntry, AuditQuery, Problem, ProblemCode, Shell, UsageBy, UsageQuery, UsageSum};
 use talaria_core::config::Rights;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::principal::Principal;
 use talaria_core::request::Who;
 use talaria_guard::plain;
-use talaria_store::{AuditOutcome, NewAudit};
+use talaria_store::{AuditOutcome, NewAudit, UsageFilter};
 
 use crate::engine::Engine;
 use crate::engine::queries::views;
@@ -225,6 +225,27 @@ impl Engine {
             .await
             .map_err(|error| views::problem(&error))?;
         Ok(rows.into_iter().map(views::audit).collect())
+    }
+
+    /// What models cost, added up; the latest first.
+    pub async fn usage(&self, query: UsageQuery) -> Result<Vec<UsageSum>, Problem> {
+        self.require(Needs::Admin, "usage", "read what models cost").await?;
+        let store = &self.inner.shelf.store;
+        let first = now_ms() / views::DAY_MS - i64::from(query.days.max(1)) + 1;
+        let filter = UsageFilter { by: query.by, since: first * views::DAY_MS };
+        let rows = store.usage(filter).await.map_err(|error| views::problem(&error))?;
+        let mut sums = Vec::with_capacity(rows.len());
+        for row in rows {
+            let title = match (query.by, row.key.as_deref()) {
+                (UsageBy::Session, Some(id)) => {
+                    let found = store.session(&SessionId::new(id)).await;
+                    found.map_err(|error| views::problem(&error))?.and_then(|session| session.title)
+                }
+                _ => None,
+            };
+            sums.push(views::usage(query.by, row, title));
+        }
+        Ok(sums)
     }
 
     /// Records an action of this caller that has no row of its own.

@@ -5,7 +5,7 @@ use talaria_core::access::PeerEvidence;
 use talaria_core::api::RequestState as Told;
 use talaria_core::api::{
     AuditEntry, Kind, Problem, ProblemCode, RequestInfo, ReviewInfo, RunningTurn, SessionInfo, SessionOrigin,
-    TurnInfo,
+    TurnInfo, UsageBy, UsageSum,
 };
 use talaria_core::escrow::Binding;
 use talaria_core::event::Event;
@@ -16,7 +16,7 @@ use talaria_core::request::{Ask, Decision, Who};
 use talaria_guard::shorten::shorten_line;
 use talaria_store::{
     AuditOutcome, AuditRow, OriginRow, RequestRow, RequestState, ReviewRow, SessionCandidate, SessionKind,
-    SessionRow, SessionState, StoreError, TurnRow,
+    SessionRow, SessionState, StoreError, TurnRow, UsageSumRow,
 };
 
 use crate::engine::journal::rows;
@@ -142,6 +142,26 @@ pub(crate) fn audit(row: AuditRow) -> AuditEntry {
         digest: entry.digest,
         decision: entry.decision,
         reason: entry.reason,
+    }
+}
+
+/// A day, in milliseconds.
+pub(crate) const DAY_MS: i64 = 86_400_000;
+
+/// Costs that were added up.
+pub(crate) fn usage(by: UsageBy, row: UsageSumRow, title: Option<String>) -> UsageSum {
+    let day =
+        |days: &str| days.parse::<i64>().ok().map(|days| time(days * DAY_MS).strftime("%F").to_string());
+    UsageSum {
+        key: match by {
+            UsageBy::Day => row.key.as_deref().and_then(day),
+            UsageBy::Model | UsageBy::Session => row.key,
+        },
+        title,
+        requests: u64::try_from(row.requests).unwrap_or_default(),
+        unreported: u64::try_from(row.unreported).unwrap_or_default(),
+        usage: row.usage,
+        last_at: time(row.last_at),
     }
 }
 

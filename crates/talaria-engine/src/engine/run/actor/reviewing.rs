@@ -10,7 +10,7 @@ use talaria_core::learning::proposal::ReviewAnswer;
 use talaria_core::review::{ReviewReport, ReviewState};
 use talaria_guard::redact::redact;
 use talaria_home::faults;
-use talaria_store::{Change, ReviewRow, ReviewStep, SessionRow, StoreError};
+use talaria_store::{Change, NewModelUsage, ReviewRow, ReviewStep, SessionRow, StoreError, UsagePurpose};
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -27,6 +27,8 @@ pub(super) struct RunningReview {
     row: ReviewRow,
     asking: JoinHandle<ReviewAnswered>,
     /// Stops the question when it is not waited for any more.
+    /// The model that is asked, if its name is known.
+    model: Option<String>,
     _stop: DropGuard,
     _guard: ReviewGuard,
 }
@@ -101,19 +103,28 @@ impl Actor {
         let text = self.engine.review_question(&row).await?;
         let question = conversation.side_question(text, config.auxiliary.background_review.clone());
         let stop = CancellationToken::new();
+        let asked = config.auxiliary.background_review.clone();
+        let model =
+            asked.or_else(|| Some(conversation.in_force().model.clone()).filter(|model| !model.is_empty()));
         let asking = tokio::spawn(ask(question, stored_usage(&review), stop.clone()));
         let (_stop, _guard) = (stop.drop_guard(), self.seat.begin_review());
-        Ok(Some(RunningReview { row: review, asking, _stop, _guard }))
+        Ok(Some(RunningReview { row: review, model, asking, _stop, _guard }))
     }
 
     /// Records the answer, applies it and reports the result.
     pub(super) async fn end_review(&mut self, review: RunningReview, answered: ReviewAnswered) {
-        let RunningReview { row: review, _guard, .. } = review;
+        let RunningReview { row: review, model, _guard, .. } = review;
         let ReviewAnswered { answer, usage } = answered;
         let ended = async {
             let row = self.engine.shelf.store.session(&self.id).await?;
             let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
             let mut journal = self.idle_journal().await?;
+            journal.change(Change::ModelUsage(NewModelUsage {
+                name: format!("review/{}/{}", review.id, review.attempts + 1),
+                purpose: UsagePurpose::Review,
+                model,
+                usage: usage.since(stored_usage(&review)),
+            }));
             match answer {
                 Ok(answer) => {
                     let step = ReviewStep::Answered { answer: json(&answer), usage: json(&usage) };

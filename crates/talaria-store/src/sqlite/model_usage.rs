@@ -1,0 +1,94 @@
+//! What models cost. A row is written in the transaction that settles what it is for, and stays when its session is removed.
+
+use sqlx::Row as _;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use talaria_core::api::UsageBy;
+use talaria_core::event::Usage;
+use talaria_core::ids::SessionId;
+
+use crate::error::StoreError;
+use crate::model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
+use crate::sqlite::SqliteStore;
+use crate::sqlite::rows::{self, FromRow};
+
+/// The statement that adds up what has the same key, the latest first.
+macro_rules! sums {
+    ($key:literal) => {
+        concat!(
+            "select ",
+            $key,
+            " as key, count(*) as requests,
+              count(case when total = 0 and is_partial = 0 then 1 end) as unreported,
+              sum(input) as input, sum(cached) as cached, sum(output) as output, sum(reasoning) as reasoning,
+              sum(total) as total, max(is_partial) as is_partial, max(at) as last_at
+             from model_usage where at >= $1 group by ",
+            $key,
+            " order by last_at desc, max(id) desc"
+        )
+    };
+}
+impl FromRow for UsageSumRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
+        let tokens = |column: &str| -> Result<u64, StoreError> {
+            Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or_default())
+        };
+        Ok(Self {
+            key: row.try_get("key")?,
+            requests: row.try_get("requests")?,
+            unreported: row.try_get("unreported")?,
+            usage: Usage {
+                input: tokens("input")?,
+                cached: tokens("cached")?,
+                output: tokens("output")?,
+                reasoning: tokens("reasoning")?,
+                total: tokens("total")?,
+                partial: row.try_get::<i64, _>("is_partial")? != 0,
+            },
+            last_at: row.try_get("last_at")?,
+        })
+    }
+}
+
+impl SqliteStore {
+    pub(crate) async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageSumRow>, StoreError> {
+        let found = sqlx::query(match filter.by {
+            UsageBy::Day => sums!("cast(at / 86400000 as text)"),
+            UsageBy::Model => sums!("model"),
+            UsageBy::Session => sums!("session"),
+        })
+        .bind(filter.since)
+        .fetch_all(self.readers())
+        .await?;
+        rows::all(&found)
+    }
+}
+
+/// Adds a row, in the transaction of what it is for.
+pub(crate) async fn insert(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    at: i64,
+    new: NewModelUsage,
+) -> Result<(), StoreError> {
+    let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    sqlx::query(
+        "insert into model_usage (session, name, purpose, runtime, model, input, cached, output, reasoning, total,
+                                  is_partial, at)
+         select id, $2, $3, runtime, $4, $5, $6, $7, $8, $9, $10, $11 from session where id = $1
+         on conflict (session, name) do nothing",
+    )
+    .bind(session.as_str())
+    .bind(new.name)
+    .bind(new.purpose.as_str())
+    .bind(new.model)
+    .bind(tokens(new.usage.input))
+    .bind(tokens(new.usage.cached))
+    .bind(tokens(new.usage.output))
+    .bind(tokens(new.usage.reasoning))
+    .bind(tokens(new.usage.total))
+    .bind(i64::from(new.usage.partial))
+    .bind(at)
+    .execute(conn)
+    .await?;
+    Ok(())
+}
