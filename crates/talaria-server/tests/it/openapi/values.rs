@@ -120,7 +120,8 @@ async fn what_the_server_answers_fits_the_openapi_document() {
         // Nothing runs in the background here, no model proposed anything, and no turn has ended; these shapes are tested with the
         // program.
         let is_empty = value.as_array().is_some_and(Vec::is_empty);
-        let has_none = [route::BACKGROUND, route::MEMORY_PENDING, route::SKILL_PROPOSALS, route::USAGE].contains(route);
+        let has_none =
+            [route::BACKGROUND, route::MEMORY_PENDING, route::SKILL_PROPOSALS, route::USAGE].contains(route);
         assert_eq!(is_empty, has_none, "{} shows nothing", route.name);
         fits(route.name, &schema_of(route.path, "200"), &value);
     }
