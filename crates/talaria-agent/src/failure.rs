@@ -9,6 +9,14 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use talaria_core::outcome::FailureCode;
 
+mod body;
+mod classify;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+pub use classify::{classify_code, classify_frame, classify_response, refused_parameter};
+
 /// Classes of failure of a model request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -199,27 +207,5 @@ impl ModelFailure {
             scope: FailureScope::Endpoint,
             evidence: FailureEvidence::Transport,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_class_has_a_word_of_its_own() {
-        let words: std::collections::BTreeSet<_> =
-            FailureClass::ALL.iter().map(|class| class.as_str()).collect();
-        assert_eq!(words.len(), FailureClass::ALL.len());
-        for class in FailureClass::ALL {
-            assert_eq!(serde_json::to_value(class).unwrap(), class.as_str());
-        }
-    }
-
-    #[test]
-    fn only_a_refused_credential_is_reported_as_one() {
-        let auth: Vec<_> =
-            FailureClass::ALL.into_iter().filter(|class| class.outcome_code() == FailureCode::Auth).collect();
-        assert_eq!(auth, [FailureClass::Auth]);
     }
 }

@@ -2,9 +2,20 @@
 //! in, values out, no I/O, no clock, no environment.
 //!
 //! Map: `family` names the wire families and `profile` describes providers and models as data. `rendered` is a request as
-//! bytes, ready to be sent. `failure` classifies what went wrong.
+//! bytes, ready to be sent. `failure` classifies what went wrong. `sse` decodes the stream of an answer, `thinking` splits
+//! thinking from text, `spending` counts tokens and prices. `history` is the conversation in no provider's words.
+//! `encode` projects it to the request of a provider, `fold` turns the frames of an answer into steps and items, `attempt` follows one request to its end with evidence,
+//! `retry` decides what follows an end without an answer.
 
+pub mod attempt;
+pub mod encode;
 pub mod failure;
 pub mod family;
+pub mod fold;
+pub mod history;
 pub mod profile;
 pub mod rendered;
+pub mod retry;
+pub mod spending;
+pub mod sse;
+pub mod thinking;

@@ -87,12 +87,12 @@ pub enum LeftOutReason {
     VoidReasoning,
     /// The model takes no images, so a line of text replaces this one.
     Image,
-    /// The provider takes no files, so a line of text replaces this one.
-    File,
     /// A kind of item that only the provider that made it knows.
     ForeignItem,
     /// An empty message, which providers refuse.
     Empty,
+    /// A result without a call before it.
+    OrphanResult,
 }
 
 impl fmt::Display for LeftOutReason {
@@ -101,9 +101,9 @@ impl fmt::Display for LeftOutReason {
             Self::ForeignReasoning => "reasoning of another model",
             Self::VoidReasoning => "reasoning that is no longer valid",
             Self::Image => "an image, which this model does not accept",
-            Self::File => "a file, which this provider does not accept",
             Self::ForeignItem => "an item of another provider",
             Self::Empty => "an empty message",
+            Self::OrphanResult => "a result without its call",
         })
     }
 }
