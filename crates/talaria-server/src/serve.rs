@@ -152,7 +152,7 @@ impl Connections {
         }
     }
 
-    /// Lets everybody finish what was begun, for a moment.
+    /// Lets running requests finish, for a moment.
     async fn finish(mut self) {
         self.ending.send_replace(true);
         let all = async { while self.running.join_next().await.is_some() {} };

@@ -56,7 +56,7 @@ pub struct Deliverer<O> {
 pub struct DeliveryLeftovers {
     /// Attempts that did not end in time; they stay claimed.
     pub cut_off: usize,
-    /// Claims that were given back.
+    /// Released claims.
     pub released: usize,
 }
 

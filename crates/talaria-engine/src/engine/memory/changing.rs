@@ -20,7 +20,7 @@ use crate::engine::Inner;
 /// How often rows may change while a batch is decided.
 const TRIES: usize = 5;
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Debug)]
 pub(crate) struct MemoryOutcome {
     /// For each operation its entry and, if it changed, the revision.

@@ -154,7 +154,7 @@ impl Engine {
         Ok(Some(QueuedNotice { notice, tty }))
     }
 
-    /// What became of the turn that a notification is about; the task may have had another one since.
+    /// Result of the turn that a notification is about; the task may have had another one since.
     async fn outcome(&self, task: &TaskInfo, row: &Row) -> Result<Notice, Problem> {
         let ordinal = notices::about(&row.payload).and_then(|about| about.parse().ok()).unwrap_or(task.turns);
         let turn = self.inner.shelf.store.turn(&row.session, ordinal).await;

@@ -64,7 +64,7 @@ pub(crate) struct Actor {
     is_task: bool,
     /// One prompt on the command line, which as a rule is the last.
     is_exec: bool,
-    /// What became of background commands, until there is a journal to report it to.
+    /// Result of background commands, until there is a journal to report it to.
     untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is resumed.
     place: Option<Place>,
