@@ -180,7 +180,7 @@ where
 }
 
 async fn full(_: Request<Incoming>) -> Result<Response<Body>, Infallible> {
-    let problem = Problem::new(ProblemCode::Overloaded, "the engine has as many connections as it takes");
+    let problem = Problem::new(ProblemCode::Overloaded, "the engine has reached its connection limit");
     Ok(reply::refusal(&problem.try_this("end some of the commands that follow a conversation")))
 }
 

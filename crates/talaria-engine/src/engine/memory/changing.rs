@@ -164,7 +164,7 @@ impl Inner {
                 Ok(MemoryOutcome { steps, proposal: None, is_masked: false, notes })
             }
             MemoryWriteResult::Stale { entry } => Err(conflict(format!(
-                "{entry} changed since {id} was proposed; reject the proposal and make the change anew"
+                "{entry} changed since {id} was proposed; reject the proposal and make the change again"
             ))),
             MemoryWriteResult::Decided { state } => {
                 Err(conflict(format!("{id} was {} before", state.as_str())))

@@ -42,7 +42,7 @@ impl Engine {
             // This engine has the home for itself: earlier claimants are gone, and will not report what
             // became of it.
             if let Err(error) = store.end_claims_of_others(&claimer, now_ms()).await {
-                tracing::warn!("what an earlier engine was sending is sent again only later: {error}");
+                tracing::warn!("notifications of an earlier engine are sent again later: {error}");
             }
             let run = deliverer.run(stop);
             tokio::pin!(run);
@@ -278,7 +278,7 @@ impl Outbox for Keeper {
             match self.prepared(by, row).await {
                 Ok(owed) => prepared.extend(owed),
                 // Its claim expires. The others are not delayed.
-                Err(error) => tracing::warn!(%error, "something that is owed cannot be looked at"),
+                Err(error) => tracing::warn!(%error, "a pending notification cannot be read"),
             }
         }
         self.engine.inner.shelf.tried.notify_waiters();

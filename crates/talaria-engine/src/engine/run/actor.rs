@@ -468,7 +468,7 @@ fn moved(row: &SessionRow) -> Option<String> {
     let wanted: Wanted = serde_json::from_str(row.asked.as_deref()?).ok()?;
     let is_same = |path: &&str| std::fs::canonicalize(path).is_ok_and(|real| real.as_os_str() == *path);
     let other = wanted.directories().find(|path| !is_same(path))?;
-    Some(format!("{other} is not the directory any more that the task was started with"))
+    Some(format!("{other} is no longer the directory that the task was started with"))
 }
 
 /// Why a task cannot work in its worktree, if it cannot.
