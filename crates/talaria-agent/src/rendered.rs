@@ -123,7 +123,7 @@ pub struct RenderedRequest {
     pub prefix: PrefixDigest,
     /// Where each entry of the history is in the body, in order. Entries that are left out have none.
     pub spans: Vec<EntrySpan>,
-    /// What is not in it, or not as it was received.
+    /// Parts that are missing, or changed since they were received.
     pub left_out: Vec<LeftOut>,
 }
 

@@ -17,7 +17,7 @@ use crate::wire::rpc_error::RpcError;
 use crate::wire::server_request::ServerRequest;
 use talaria_core::ids::{RequestId, ThreadId, TurnId};
 
-/// What became of one message.
+/// Result of one message.
 #[derive(Clone, Debug)]
 pub enum Decoded<'a> {
     /// A message in a shape that this build reads.

@@ -1,4 +1,4 @@
-//! What became of input whose admission was never confirmed, decided by reading the thread and by nothing else.
+//! Result of input whose admission was never confirmed, decided by reading the thread and by nothing else.
 //!
 //! Before a turn is sent, three things are recorded: our own id for the input, the last turn known then, and the
 //! input itself. When the answer does not come, the thread is read and looked through here. A version that keeps our id
@@ -51,7 +51,7 @@ pub enum Vantage {
     AfterItsEnd,
 }
 
-/// What became of the input.
+/// Result of the input.
 #[derive(Clone, Debug)]
 pub enum Settlement {
     /// The thread has no trace of it, and none can appear: it was not admitted.

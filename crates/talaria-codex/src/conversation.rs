@@ -132,7 +132,7 @@ pub enum Command {
     Say {
         /// The input.
         input: Vec<InputPart>,
-        /// What becomes of it while a turn runs.
+        /// Its treatment while a turn runs.
         when: When,
         /// How long the turn may take that it becomes, if it becomes one.
         limit: Option<Duration>,

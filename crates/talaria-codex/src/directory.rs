@@ -246,8 +246,8 @@ pub(crate) fn remove(listed: &Path) {
     let _ = fs::remove_file(listed);
 }
 
-/// Removes the socket of a Codex that was killed, where a newer version puts it; it removes it itself when it is asked
-/// to end. Its name is derived from ours, so no other directory can be affected.
+/// Removes the socket of a Codex that was killed, at the path of a newer version; it removes it itself when it is
+/// asked to end. Its name is derived from ours, so no other directory can be affected.
 fn remove_socket(root: &Path) {
     let Ok(socket) = fs::read_link(root.join("s")) else { return };
     let directory = format!("codex-daemon-{}", geteuid().as_raw());

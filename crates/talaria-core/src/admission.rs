@@ -29,9 +29,8 @@ pub fn check(new: &NewTask) -> Result<(), Problem> {
             ));
         }
         Some(Sandbox::WorkspaceWrite) if Path::new(&new.cwd).parent().is_none() => {
-            return Err(
-                bad("the whole file system is no place to write").try_this("name a directory with --cwd")
-            );
+            return Err(bad("the whole file system cannot be the working directory of a task that writes")
+                .try_this("name a directory with --cwd"));
         }
         Some(Sandbox::WorkspaceWrite) => {}
         None | Some(Sandbox::ReadOnly) => check_read_only(new)?,
@@ -47,7 +46,7 @@ pub fn check(new: &NewTask) -> Result<(), Problem> {
     for root in &new.writable_roots {
         absolute("a writable root", root)?;
         if Path::new(root).parent().is_none() {
-            return Err(bad("the whole file system is no writable root").try_this("name a directory"));
+            return Err(bad("the whole file system cannot be a writable root").try_this("name a directory"));
         }
     }
     if new.notify.len() > MOST_TARGETS {
@@ -90,7 +89,7 @@ fn check_read_only(new: &NewTask) -> Result<(), Problem> {
     } else {
         return Ok(());
     };
-    Err(bad(format!("{useless} is of no use in a read-only sandbox"))
+    Err(bad(format!("{useless} is useless in a read-only sandbox"))
         .try_this("add --sandbox workspace-write (sandbox: workspace-write), or leave it out"))
 }
 
@@ -183,11 +182,11 @@ mod tests {
             a task never runs without a sandbox: danger-full-access is refused
             a task always asks a person: approval never is refused
             a task always asks a person: approval on-failure is refused
-            a worktree is of no use in a read-only sandbox
-            the network is of no use in a read-only sandbox
-            a writable root is of no use in a read-only sandbox
-            the whole file system is no writable root
-            the whole file system is no place to write
+            a worktree is useless in a read-only sandbox
+            the network is useless in a read-only sandbox
+            a writable root is useless in a read-only sandbox
+            the whole file system cannot be a writable root
+            the whole file system cannot be the working directory of a task that writes
             a writable root must be an absolute path without `..`, not "x"
             at most 32 writable roots, not 33
             at most 8 notification targets are allowed, not 9"#]]

@@ -53,7 +53,7 @@ pub fn unset(text: &str, path: &KeyPath) -> Result<String, ConfigProblem> {
     let changed = cut::without(text, path, &document)?;
     match get(&changed, path) {
         Ok(None) => Ok(changed),
-        _ => Err(refused(text, path, None, "cannot be taken out of this file")),
+        _ => Err(refused(text, path, None, "cannot be removed from this file")),
     }
 }
 

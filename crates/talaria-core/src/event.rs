@@ -254,7 +254,7 @@ pub enum Event {
     },
     /// We asked Codex to stop the turn.
     Interrupting {
-        /// Who wanted it.
+        /// The requester.
         by: Who,
     },
     /// Codex did not stop in time, and this was done about it.

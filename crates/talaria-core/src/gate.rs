@@ -23,7 +23,7 @@ pub struct RequestGate {
     talaria: Option<String>,
 }
 
-/// What became of a request at the gate.
+/// Result of a request at the gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ruling {
     /// It is accepted.

@@ -88,7 +88,7 @@ pub struct Notice {
 pub struct RequestNotice {
     /// Its name, `req-…`.
     pub id: String,
-    /// What kind of question.
+    /// Kind of question.
     pub kind: String,
     /// The question in a line or a few.
     pub summary: String,

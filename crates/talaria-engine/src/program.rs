@@ -49,7 +49,7 @@ pub(crate) struct Program<'a> {
     pub(crate) reads: Option<usize>,
 }
 
-/// What became of a program.
+/// Result of a program.
 #[derive(Debug)]
 pub(crate) enum Ran {
     /// It could not be started.

@@ -129,7 +129,7 @@ pub struct At {
 /// A list of commands inside a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What kind of list.
+    /// Kind of list.
     pub kind: GroupKind,
     /// Its position; the line itself is its own group.
     pub at: At,

@@ -231,7 +231,7 @@ impl Response {
         let mut item = self.item(&open, "completed");
         events.push(self.item_event("response.output_item.done", &item));
         if let Open::Reasoning { seal: Some(seal), .. } = &open {
-            // The service encrypts the same reasoning anew for the last event.
+            // The service encrypts the same reasoning again for the last event.
             item["encrypted_content"] = json!(format!("{seal}-again"));
         }
         self.output.push(item);

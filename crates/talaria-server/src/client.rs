@@ -150,12 +150,12 @@ impl Client {
         &self.socket
     }
 
-    /// Says who the engine is.
+    /// Identifies the engine.
     pub async fn info(&self) -> Result<EngineInfo, ClientError> {
         self.get(&route::INFO, None, &[]).await
     }
 
-    /// Says what runs and what waits.
+    /// Returns running turns, tasks and open requests.
     pub async fn status(&self) -> Result<EngineStatus, ClientError> {
         self.get(&route::STATUS, None, &[]).await
     }
@@ -253,13 +253,13 @@ impl Client {
         read.map_err(|error| ClientError::Broken(format!("an event is not understood: {error}")))
     }
 
-    /// Finds words in everything said and done.
+    /// Searches the text of all conversations.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, ClientError> {
         let query = [("words", words.to_owned()), ("limit", limit.to_string())];
         self.ask(&route::SEARCH, None, &query, Bytes::new(), THOROUGH).await
     }
 
-    /// Throws conversations away, or says which it would.
+    /// Deletes conversations, or lists those that it would delete.
     pub async fn prune(&self, prune: &Prune) -> Result<Pruned, ClientError> {
         self.ask(&route::PRUNE, None, &[], encode_body(prune)?, THOROUGH).await
     }
@@ -278,7 +278,7 @@ impl Client {
         self.post(&route::STOP_BACKGROUND, Some(id), &stop).await
     }
 
-    /// Lists what waits for a person.
+    /// Lists the open requests.
     pub async fn requests(&self) -> Result<Vec<RequestInfo>, ClientError> {
         self.get(&route::REQUESTS, None, &[]).await
     }
@@ -298,7 +298,7 @@ impl Client {
         self.post(&route::START_TASK, None, new).await
     }
 
-    /// Lists tasks, the one first in which something happened last.
+    /// Lists tasks, latest activity first.
     pub async fn tasks(&self, query: &TaskQuery) -> Result<Vec<TaskLine>, ClientError> {
         self.task_lines(query).await
     }
@@ -324,7 +324,7 @@ impl Client {
         self.post(&route::SEND, Some(id), turn).await
     }
 
-    /// Shows what a task changed in its worktree.
+    /// Shows the changes of a task in its worktree.
     pub async fn diff(&self, id: &str) -> Result<TaskDiff, ClientError> {
         self.get(&route::DIFF, Some(id), &[]).await
     }
@@ -334,12 +334,12 @@ impl Client {
         self.post(&route::APPLY, Some(id), &()).await
     }
 
-    /// Throws the worktree of a task away.
+    /// Discards the worktree of a task.
     pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, ClientError> {
         self.post(&route::DISCARD, Some(id), &discard).await
     }
 
-    /// Sends the notifications that are owed, or says which it would.
+    /// Sends pending notifications, or lists those that it would send.
     pub async fn notify(&self, notify: Notify) -> Result<Vec<NoticeInfo>, ClientError> {
         self.ask(&route::NOTIFY, None, &[], encode_body(&notify)?, THOROUGH).await
     }
@@ -521,7 +521,7 @@ async fn exchange<T: DeserializeOwned>(
                 }
                 // That is how an engine refuses that cannot even say so.
                 Err(ClientError::Broken(why)) if asks == ASKS => {
-                    let why = format!("{why}, {ASKS} times; it may have as many connections as it takes");
+                    let why = format!("{why}, {ASKS} times; it may have reached its connection limit");
                     return Err(ClientError::Broken(why));
                 }
                 result => return result,
@@ -535,7 +535,7 @@ async fn exchange<T: DeserializeOwned>(
 /// An empty id would name the list.
 fn check_id(id: &str) -> Result<&str, ClientError> {
     if id.is_empty() {
-        let problem = Problem::new(ProblemCode::Unknown, "an empty id names nothing");
+        let problem = Problem::new(ProblemCode::Unknown, "the id is empty");
         return Err(ClientError::Problem(problem));
     }
     Ok(id)

@@ -285,6 +285,6 @@ async fn answer_from_task<T: Serialize + Send + 'static>(
 async fn task_of<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Result<T, Problem> {
-    let broken = |_| Problem::new(ProblemCode::Internal, "the engine broke while it did this");
+    let broken = |_| Problem::new(ProblemCode::Internal, "the engine failed with an internal error");
     tokio::spawn(work).await.map_err(broken)?
 }

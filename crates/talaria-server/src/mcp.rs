@@ -39,7 +39,7 @@ const LAST_WORDS: Duration = Duration::from_millis(800);
 #[derive(Debug, thiserror::Error)]
 pub enum McpError {
     /// The client began with something else than a greeting, or left in the middle of it.
-    #[error("the client did not greet as MCP clients do: {0}")]
+    #[error("the client did not complete the MCP handshake: {0}")]
     Greeting(String),
     /// What serves the client broke.
     #[error("the MCP server broke: {0}")]

@@ -152,7 +152,7 @@ impl Connections {
         }
     }
 
-    /// Lets everybody finish what was begun, for a moment.
+    /// Lets running requests finish, for a moment.
     async fn finish(mut self) {
         self.ending.send_replace(true);
         let all = async { while self.running.join_next().await.is_some() {} };
@@ -180,7 +180,7 @@ where
 }
 
 async fn full(_: Request<Incoming>) -> Result<Response<Body>, Infallible> {
-    let problem = Problem::new(ProblemCode::Overloaded, "the engine has as many connections as it takes");
+    let problem = Problem::new(ProblemCode::Overloaded, "the engine has reached its connection limit");
     Ok(reply::refusal(&problem.try_this("end some of the commands that follow a conversation")))
 }
 

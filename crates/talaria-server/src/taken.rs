@@ -40,8 +40,8 @@ impl<S: Sync, T: DeserializeOwned> FromRequest<S> for Given<T> {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, BadRequest> {
         let body = tokio::time::timeout(BODY, to_bytes(request.into_body(), BODY_LIMIT)).await;
-        let body = body.map_err(|_| BadRequest("the message did not come in time".to_owned()))?;
-        let unread = |_| BadRequest(format!("the message is broken off, or longer than {BODY_LIMIT} bytes"));
+        let body = body.map_err(|_| BadRequest("the message did not arrive in time".to_owned()))?;
+        let unread = |_| BadRequest(format!("the message is incomplete, or longer than {BODY_LIMIT} bytes"));
         let given = serde_json::from_slice(&body.map_err(unread)?);
         given.map(Self).map_err(|error| BadRequest(format!("the message is not understood: {error}")))
     }

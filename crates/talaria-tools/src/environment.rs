@@ -26,7 +26,7 @@ const STALE: [&str; 9] = [
     "CODEX_CI",
 ];
 
-/// No colours, no pager and no question at a terminal that is not there.
+/// No colours, no pager and no prompt, because there is no terminal.
 const SET: [(&str, &str); 5] = [
     ("TERM", "dumb"),
     ("NO_COLOR", "1"),
@@ -35,7 +35,7 @@ const SET: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// What is decided about variables besides their names.
+/// Decisions about variables besides their names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EnvironmentRules<'a> {
     /// Variables that hold keys of model providers, whatever they are called.

@@ -104,7 +104,7 @@ pub enum FetchError {
     #[error("{0}")]
     Connect(ConnectError),
     /// The exchange broke.
-    #[error("the exchange broke off: {0}")]
+    #[error("the connection broke: {0}")]
     Broken(String),
     /// The body is packed in a way that is not supported, or wrongly.
     #[error("its body cannot be unpacked ({0})")]

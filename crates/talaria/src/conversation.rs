@@ -33,7 +33,7 @@ use news::{News, Stream};
 pub(crate) struct Followed<'a> {
     pub(crate) client: &'a Client,
     pub(crate) session: SessionId,
-    /// Which turn, from 1. If it is not there yet, it is waited for.
+    /// The number of the turn, from 1. A future one is awaited.
     pub(crate) turn: i64,
     /// Events of this turn have greater numbers.
     pub(crate) after: i64,
@@ -143,7 +143,7 @@ pub(crate) async fn run(
         }
     };
     if has_left {
-        // What was answered or wished for last may still be on its way.
+        // The last answer or request may still be on its way.
         let _ =
             tokio::time::timeout(LAST_WORDS, async { while errands.join_next().await.is_some() {} }).await;
     }
@@ -290,7 +290,7 @@ fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> (u8, Rep
     (exit, report)
 }
 
-/// What becomes of the questions of a turn that continues without this command, if that is not what was asked for: only the
+/// Fate of the questions of a turn that continues without this command, if that is not what was asked for: only the
 /// command declined them.
 fn questions_left(face: &Face) -> &'static str {
     if face.declines_all() {

@@ -56,7 +56,7 @@ pub(crate) enum Wish {
     Leave,
 }
 
-/// Shows a turn and puts its questions.
+/// Shows a turn and asks its questions.
 pub(crate) struct Face {
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
@@ -64,7 +64,7 @@ pub(crate) struct Face {
     questions: Questions,
     /// What happened up to here is over: questions asked then may have been answered.
     past: i64,
-    /// What was asked in the past and is not closed yet.
+    /// Earlier questions that are not closed yet.
     unanswered: Vec<(TicketId, Ask, Option<String>)>,
     age: Age,
     last_event: Instant,
@@ -129,7 +129,7 @@ impl Face {
         }
     }
 
-    /// Shows an event, and puts the question that it may be.
+    /// Shows an event, and asks its question, if it is one.
     pub(crate) fn show(&mut self, numbered: &Numbered) {
         self.last_event = Instant::now();
         let now = self.age.of(numbered.at, Timestamp::now());
@@ -308,7 +308,7 @@ impl Face {
             if dialog.is_secret() {
                 keyboard.hide_typing()?;
             }
-            // What was typed while something else was there is no answer to this.
+            // Text typed for another question is no answer to this one.
             keyboard.forget_typed();
             self.asked = Some(asked.clone());
         }

@@ -53,7 +53,7 @@ pub(crate) fn note_taken(held: Held, terminal: impl FnOnce() -> Stdio) {
     });
 }
 
-/// The terminal was given back.
+/// The terminal was restored.
 pub(crate) fn note_returned() {
     tell("given\n");
 }
@@ -113,7 +113,7 @@ fn give_back(before: Modes) -> io::Result<()> {
         tcsetattr(stdout(), OptionalActions::Now, &terminal)?;
         put_back(&mut text);
     } else if found == before {
-        // The modes were given back, and the words did not get through.
+        // The modes were restored, but not the escape sequences.
         put_back(&mut text);
     } else {
         queue!(text, LeaveAlternateScreen, Show)?;

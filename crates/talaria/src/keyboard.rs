@@ -1,8 +1,8 @@
 //! Lines that a person types at the terminal, read on demand only.
 //!
-//! What was typed before the question is thrown away: it cannot be an answer to something not yet seen. That happens
-//! before the question is shown, so that a quick answer to it is not lost. The terminal itself is read, not standard
-//! input, which may hold the prompt. A line may be a secret: it is handed on and not kept.
+//! Earlier input is discarded: it cannot be an answer to a question that was not shown yet. That happens before the
+//! question is shown, so that a quick answer to it is not lost. The terminal itself is read, not standard input,
+//! which may hold the prompt. A line may be a secret: it is handed on and not kept.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader};
@@ -19,25 +19,25 @@ use crate::echo;
 pub(crate) struct Keyboard {
     terminal: File,
     wanted: mpsc::UnboundedSender<()>,
-    /// What is on the screen.
+    /// The current question.
     asked: Arc<Mutex<Option<Asked>>>,
     waiting: bool,
 }
 
-/// What was asked: a question, and which step of it.
+/// A question, and its step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) ticket: TicketId,
     pub(crate) step: usize,
 }
 
-/// What came from the keyboard, and what was on the screen when it came.
+/// Input from the keyboard, with the question on the screen at that time.
 pub(crate) struct Typed {
     pub(crate) asked: Option<Asked>,
     pub(crate) keys: Keys,
 }
 
-/// What came from the keyboard. Not to be printed: it may be a secret.
+/// Input from the keyboard. Must not be printed: it may be a secret.
 pub(crate) enum Keys {
     /// A line, without its end.
     Line(String),

@@ -106,7 +106,7 @@ pub(crate) async fn carry_out(action: &MemoryAction, asks: &MemoryClient<'_>) ->
         }
         MemoryAction::Pending { json } => {
             let pending = patiently("asking the engine", asks.client.memory_pending()).await;
-            let pending = pending.map_err(|error| refused("cannot list what waits", &error))?;
+            let pending = pending.map_err(|error| refused("cannot list pending changes", &error))?;
             MemoryPage::rows(*json, &pending, || proposals(&pending, now, asks.look, asks.reader))
         }
         MemoryAction::Add { text, scope, json } => {

@@ -34,7 +34,7 @@ pub(crate) struct LineAnswer {
     pub(crate) digest: Option<String>,
 }
 
-/// What came of a line.
+/// Result of a line.
 #[derive(Debug)]
 pub(crate) enum Taken {
     /// The person is asked again, or the next thing.
@@ -77,7 +77,7 @@ impl Questions {
         self.open.front().is_some_and(|question| question.ticket == *ticket)
     }
 
-    /// Was it heard of in this turn?
+    /// Whether it was opened in this turn.
     pub(crate) fn knows(&self, ticket: &TicketId) -> bool {
         self.closed.contains(ticket) || self.open.iter().any(|question| question.ticket == *ticket)
     }

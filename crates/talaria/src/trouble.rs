@@ -22,7 +22,7 @@ pub(crate) mod exit {
     pub(crate) const INTERRUPTED: u8 = 4;
     /// Codex is missing or not logged in.
     pub(crate) const CODEX: u8 = 6;
-    /// What became of it is not known.
+    /// Its outcome is unknown.
     pub(crate) const LOST: u8 = 7;
     /// SIGHUP ended the command, as a shell counts: 128 and the number of the signal.
     pub(crate) const HUNG_UP: u8 = 129;

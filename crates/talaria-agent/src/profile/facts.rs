@@ -1,4 +1,4 @@
-//! What is known of a model: sizes, abilities and prices, with the source and the day.
+//! Facts about a model: sizes, abilities and prices, with the source and the day.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +34,7 @@ pub struct PriceTier {
     pub output: u64,
 }
 
-/// What is known of a model. Every field may be missing.
+/// Facts about a model. Every field may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelFacts {
     /// Tokens that fit its context.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use super::statements::{Kind, comments};
 use super::survey::Survey;
 
-/// What becomes of a statement.
+/// Fate of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It is kept, byte for byte.

@@ -23,7 +23,7 @@ pub enum Record {
         /// Who answered.
         by: Who,
     },
-    /// What became of the answer to a request.
+    /// Result of the answer to a request.
     Fate {
         /// Our name for the request.
         ticket: TicketId,
@@ -52,7 +52,7 @@ pub struct Opened {
     pub place: Option<Place>,
 }
 
-/// What became of an answer.
+/// Result of an answer.
 #[derive(Clone, Debug)]
 pub enum Fate {
     /// Codex has it: it said so, or continued.

@@ -134,7 +134,7 @@ impl Errands {
         }
     }
 
-    /// What became of further input, until all of it is reported or it is time.
+    /// Result of further input, until all of it is reported or it is time.
     pub(super) async fn steered(&mut self, deadline: Instant) -> Option<Done> {
         while !self.steering.is_empty() {
             match tokio::time::timeout_at(deadline, self.steering.join_next()).await {

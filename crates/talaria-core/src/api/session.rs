@@ -150,7 +150,7 @@ pub struct Say {
     /// Image files that go with it; absolute paths on the machine of the engine.
     #[serde(default)]
     pub images: Vec<String>,
-    /// What becomes of it while a turn runs.
+    /// Its treatment while a turn runs.
     pub when: When,
 }
 
@@ -165,7 +165,7 @@ pub enum When {
     Next,
 }
 
-/// What became of further input; whether the turn took it is reported by an event.
+/// Result of further input; whether the turn took it is reported by an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Said {

@@ -31,7 +31,7 @@ pub enum TaskStatus {
     Failed,
     /// Someone stopped it.
     Cancelled,
-    /// What became of it is not known.
+    /// Its outcome is unknown.
     Lost,
 }
 

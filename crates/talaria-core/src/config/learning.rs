@@ -9,7 +9,7 @@ use crate::policy::UnknownName;
 /// The section `[learning]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LearningConfig {
-    /// What becomes of what a review would remember. Unset: it is applied.
+    /// Treatment of a review's proposals. Unset: they are applied.
     pub memory: Option<LearnMemory>,
     /// After how many turns of a person a conversation is reviewed. Unset: 10.
     pub turns: Option<u64>,
@@ -34,7 +34,7 @@ pub struct AuxiliaryConfig {
     pub background_review: Option<String>,
 }
 
-/// What becomes of what a review would remember.
+/// Treatment of a review's proposals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LearnMemory {
     /// There are no reviews.

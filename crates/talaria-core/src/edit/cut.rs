@@ -23,7 +23,7 @@ pub(super) fn without(
     let depth = written_in(&walked);
     let own = walked[depth];
     let Some(item) = find(document.as_table(), path) else { return Ok(text.to_owned()) };
-    let missing = || refused(text, path, None, "cannot be taken out of this file");
+    let missing = || refused(text, path, None, "cannot be removed from this file");
     match (item, own) {
         (Item::Value(Value::InlineTable(group)), Holder::Inline(_)) if group.is_dotted() => {
             group.iter().try_fold(text.to_owned(), |text, (key, _)| unset(&text, &path.join(key)))

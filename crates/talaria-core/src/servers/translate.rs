@@ -8,7 +8,7 @@ use super::names::{is_server_name, variable_for};
 use super::secret::{holds_secret, looks_secret};
 use super::{CodexServer, Offered, Server, Skipped, Transport, ValueSource};
 
-/// What becomes of literals that look like secrets.
+/// Fate of literals that look like secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Literals {
     /// They stay.

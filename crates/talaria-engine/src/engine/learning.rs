@@ -14,7 +14,7 @@ use crate::engine::Inner;
 use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
 
 /// Why the proposals about a conversation wait that has read what strangers wrote.
-const FOREIGN: &str = "the conversation read text of strangers (web pages, MCP servers or hooks)";
+const FOREIGN: &str = "the conversation read untrusted text (web pages, MCP servers or hooks)";
 
 impl Inner {
     /// What makes a review of a conversation due; none for one that is not reviewed. `owner` is that of a task.

@@ -142,7 +142,7 @@ impl Engine {
         } else {
             // The response to the caller names the request. If this fails, the task opens it itself.
             if let Err(error) = self.inner.put_own_request(&started.id).await {
-                tracing::warn!("the request of the task {task} is not written down yet: {error}");
+                tracing::warn!("the request of the task {task} is not stored yet: {error}");
             }
             self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
             TaskStatus::WaitingForApproval
@@ -191,7 +191,7 @@ impl Engine {
         let session = self.find(id).await?;
         let (_, row) = self.task_row(&session).await?;
         if let Some(origin) = row.origin {
-            let message = format!("this task was taken over from {origin}: its conversation is not here");
+            let message = format!("this task was imported from {origin}: its conversation is not here");
             return Err(Problem::new(ProblemCode::Conflict, message).try_this("start a new task"));
         }
         if let Some(problem) = Kept::of(&row).and_then(|kept| kept.problem("it cannot continue")) {

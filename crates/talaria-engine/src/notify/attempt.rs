@@ -14,7 +14,7 @@ use super::{NotifyError, Parcel, Receipt, Senders};
 /// However a sender fails to keep its own limits, an attempt ends.
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// What became of an attempt.
+/// Result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Sent(Receipt),

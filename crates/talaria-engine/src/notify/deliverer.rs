@@ -56,7 +56,7 @@ pub struct Deliverer<O> {
 pub struct DeliveryLeftovers {
     /// Attempts that did not end in time; they stay claimed.
     pub cut_off: usize,
-    /// Claims that were given back.
+    /// Released claims.
     pub released: usize,
 }
 
@@ -79,7 +79,7 @@ impl<O: Outbox> Deliverer<O> {
             let wait = match self.take_up().await {
                 Ok(wait) => wait,
                 Err(error) => {
-                    tracing::warn!(%error, "the outbox cannot be looked at");
+                    tracing::warn!(%error, "the outbox cannot be read");
                     AGAIN
                 }
             };
@@ -161,7 +161,7 @@ impl<O: Outbox> Deliverer<O> {
             Err(error) => {
                 // Its claim runs out, and then it is a possible repeat, which is the truth.
                 self.in_hand.remove(&error.id());
-                tracing::error!(%error, "an attempt to notify broke");
+                tracing::error!(%error, "an attempt to notify failed");
                 return;
             }
         };
@@ -213,7 +213,7 @@ impl<O: Outbox> Deliverer<O> {
 
     fn note(&self, id: &str, kept: Result<(), OutboxError>) {
         if let Err(error) = kept {
-            tracing::warn!(id, %error, "the outbox did not take what became of a notification");
+            tracing::warn!(id, %error, "the outbox did not record the result of a notification");
         }
     }
 }

@@ -72,11 +72,9 @@ fn connect_error(error: &ConnectError) -> NotifyError {
         ConnectError::Refused { why, is_literal } => {
             let message = match why {
                 RefusedAddress::Private => {
-                    "the host has a private address: list it in notify.allow_private if it is meant"
+                    "the host has a private address: list it in notify.allow_private if that is intended"
                 }
-                RefusedAddress::Never | RefusedAddress::Metadata => {
-                    "the host has an address that nothing is sent to"
-                }
+                RefusedAddress::Never | RefusedAddress::Metadata => "the host has a forbidden address",
             };
             // A refused address may be temporary: a captive portal answers for every name until the user has
             // logged in.
@@ -92,7 +90,7 @@ fn connect_error(error: &ConnectError) -> NotifyError {
 }
 
 async fn exchange(stream: Box<dyn WebStream>, url: &Url, post: Post) -> Result<Receipt, NotifyError> {
-    let broken = |why: hyper::Error| NotifyError::passing(format!("the exchange broke off: {why}"));
+    let broken = |why: hyper::Error| NotifyError::passing(format!("the connection broke: {why}"));
     let request = request(url, post)?;
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.max_buf_size(64 * 1024);
@@ -122,7 +120,9 @@ fn request(url: &Url, post: Post) -> Result<Request<Full<Bytes>>, NotifyError> {
         request = request.header(name, value);
     }
     let made = request.body(Full::new(Bytes::from(post.body)));
-    made.map_err(|_| NotifyError::permanent("the request cannot be written: a header holds what it must not"))
+    made.map_err(|_| {
+        NotifyError::permanent("the request cannot be written: a header contains an invalid character")
+    })
 }
 
 /// Reads a wish for patience: seconds, or a time.

@@ -57,7 +57,9 @@ impl Secrets {
         let text = match (&place.file, &place.env) {
             (Some(file), _) => self.file(file)?,
             (None, Some(name)) => self.variable(name)?,
-            (None, None) => return Err(NotifyError::passing("no place for the secret is configured")),
+            (None, None) => {
+                return Err(NotifyError::passing("no file or variable for the secret is configured"));
+            }
         };
         match text.trim_end_matches(['\n', '\r']) {
             "" => Err(NotifyError::passing("the configured secret is empty")),

@@ -42,7 +42,7 @@ pub enum WorktreeError {
     #[error("the branch {0} exists already")]
     BranchExists(String),
     /// A branch has the name that our branches need as their folder.
-    #[error("a branch named talaria is in the way: talaria/… cannot be made beside it")]
+    #[error("a branch named talaria is in the way: talaria/… cannot be created")]
     BranchInTheWay,
     /// The repository keeps its references in a way that cannot be opened narrowly.
     #[error(

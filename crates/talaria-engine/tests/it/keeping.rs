@@ -366,7 +366,7 @@ async fn a_host_that_another_engine_owns_is_left_alone() {
     orphan.nothing_is_left();
 }
 
-/// The clock is paused once the greeting was sent: nobody waits for the limit.
+/// The clock is paused once the greeting was sent: the test does not wait for the limit.
 #[tokio::test]
 async fn a_host_that_does_not_greet_back_is_ended() {
     let orphan = Orphan::leave(ready()).await;

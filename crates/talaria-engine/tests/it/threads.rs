@@ -109,7 +109,7 @@ pub(crate) async fn runs(marker: &Marker, command: &str, wanted: bool) {
     until(&format!("{command} runs: {wanted}"), || is_there() == wanted).await;
 }
 
-/// What became of input that was sent after turn `last`.
+/// Result of input that was sent after turn `last`.
 async fn settled(host: &Host, sent: &TurnStart, last: Option<&TurnId>, vantage: Vantage) -> Settlement {
     let history = host.read_thread(&sent.thread_id).await.unwrap();
     let client_id = sent.client_user_message_id.as_deref();

@@ -7,7 +7,7 @@
 use super::Assignment;
 use super::word::Word;
 
-/// What becomes of the value.
+/// Fate of the value.
 pub(super) enum Run {
     /// It is a command line.
     Text(Word),

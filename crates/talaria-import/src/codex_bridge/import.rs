@@ -23,7 +23,7 @@ const STEP: usize = 100;
 /// How many characters of a prompt are a title.
 const TITLE: usize = 80;
 
-/// What became of the tasks of a file.
+/// Result of the tasks of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportedTasks {
     /// How many are new here.

@@ -69,7 +69,7 @@ pub(super) fn plan(source: &Path, name: &str, target: &Path) -> FilesPlan {
     let mut walk = Walk { plan: FilesPlan::default(), target, seen: 0, bytes: 0 };
     match fs::symlink_metadata(source.join(name)) {
         Ok(found) if found.is_dir() => walk.directory(&source.join(name), name, 0),
-        Ok(_) => walk.plan.leave(name, "it is no directory"),
+        Ok(_) => walk.plan.leave(name, "it is not a directory"),
         Err(_) => {}
     }
     walk.plan

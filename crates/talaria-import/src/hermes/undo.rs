@@ -33,7 +33,7 @@ pub struct HermesUndo {
     _lock: File,
 }
 
-/// What became of settings and files.
+/// Result of settings and files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct UndoneFiles {
     /// Keys that are not set any more.

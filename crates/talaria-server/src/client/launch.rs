@@ -51,7 +51,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// Is this a later build than the engine's? What is no version is never newer.
+    /// Whether this is a later build than the engine's. An invalid version is never newer.
     fn is_newer_than(&self, engine: &EngineInfo) -> bool {
         let own = (self.version.parse::<Version>().ok(), self.build);
         own > (engine.version.parse().ok(), engine.build)

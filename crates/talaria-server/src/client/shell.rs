@@ -68,7 +68,7 @@ impl ShellRun {
                 Ok(None)
             }
             Ok(None | Some(Err(_))) | Err(_) => {
-                Err(ClientError::Broken("it went away, and the command with it".to_owned()))
+                Err(ClientError::Broken("the engine ended, and the command with it".to_owned()))
             }
         }
     }

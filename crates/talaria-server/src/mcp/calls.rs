@@ -123,7 +123,7 @@ impl Caller<'_> {
     async fn interrupt(&mut self, id: &str) -> Done {
         let task = self.task(id).await?;
         if task.status.is_terminal() {
-            return Err(over(&task, "there is nothing to stop", "`result` shows what came of it"));
+            return Err(over(&task, "there is nothing to stop", "`result` shows its outcome"));
         }
         self.engine.interrupt(id, Interrupt { by: Who::Model }).await.map_err(failure)?;
         let nothing_new = Told::default();
@@ -140,7 +140,7 @@ impl Caller<'_> {
                 || request.task.as_deref().is_some_and(|own| own.starts_with(task.as_str()))
         };
         if task.as_ref().is_some_and(|task| !is_of(task)) {
-            let message = format!("{} is no request of that task", request.id);
+            let message = format!("{} is not a request of that task", request.id);
             let problem = Problem::new(ProblemCode::Unknown, message);
             return Err(BridgeReply::problem(
                 &problem.try_this("take request_id and task_id from pending_requests"),

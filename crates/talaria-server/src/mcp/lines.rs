@@ -100,9 +100,13 @@ fn read(text: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Complaint> {
         match serde_json::from_slice::<Value>(text) {
             Ok(value) => {
                 let id = value.get("id").cloned().and_then(|id| serde_json::from_value(id).ok());
-                complaint(ErrorCode::INVALID_REQUEST, "this is no message of the Model Context Protocol", id)
+                complaint(
+                    ErrorCode::INVALID_REQUEST,
+                    "this is not a message of the Model Context Protocol",
+                    id,
+                )
             }
-            Err(_) => complaint(ErrorCode::PARSE_ERROR, "this line is no JSON", None),
+            Err(_) => complaint(ErrorCode::PARSE_ERROR, "this line is not JSON", None),
         }
     })
 }

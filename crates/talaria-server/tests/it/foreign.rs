@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
-/// Says to everybody who it is, and does nothing else.
+/// Identifies itself to every client, and does nothing else.
 pub(crate) struct Foreign {
     pub(crate) home: TempDir,
     pub(crate) socket: PathBuf,

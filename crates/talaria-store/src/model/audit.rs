@@ -13,7 +13,7 @@ pub struct NewAudit {
     pub action: String,
     /// Whether it was done.
     pub outcome: AuditOutcome,
-    /// Who wanted it.
+    /// The requester.
     pub principal: String,
     /// How that was established, in words.
     pub established: String,

@@ -5,7 +5,7 @@
 pub struct NewEvent {
     /// The turn it belongs to, by ordinal.
     pub turn: Option<i64>,
-    /// What kind of event.
+    /// Kind of event.
     pub kind: String,
     /// The event as JSON.
     pub json: String,
@@ -20,7 +20,7 @@ pub struct EventRow {
     pub turn: Option<i64>,
     /// When it was stored.
     pub at: i64,
-    /// What kind of event.
+    /// Kind of event.
     pub kind: String,
     /// The event as JSON.
     pub json: String,

@@ -78,7 +78,7 @@ pub struct ImportedMessage {
     pub at: i64,
 }
 
-/// What became of an imported session.
+/// Result of an imported session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImportResult {
     /// It is new here.
@@ -102,7 +102,7 @@ pub struct OriginRow {
     pub parent_session: Option<SessionId>,
 }
 
-/// What became of one page of an import that is undone.
+/// Result of one page of an import that is undone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UndoneImport {
     /// How many sessions are, or would be, removed.

@@ -85,7 +85,7 @@ impl MemoryWrite {
     }
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryWriteResult {
     /// It was done; the numbers of the revisions, in the order of the changes.

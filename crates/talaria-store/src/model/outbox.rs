@@ -9,7 +9,7 @@ use crate::model::words::OutboxState;
 pub struct NewOutbox {
     /// Its id; must be new.
     pub id: String,
-    /// What kind of thing.
+    /// Kind of thing.
     pub kind: String,
     /// The notice, as JSON.
     pub payload: String,
@@ -24,7 +24,7 @@ pub struct NewOutbox {
 pub struct OutboxRow {
     pub id: String,
     pub session: SessionId,
-    /// What kind of thing.
+    /// Kind of thing.
     pub kind: String,
     /// The notice, as JSON.
     pub payload: String,

@@ -14,7 +14,7 @@ pub struct NewRequest {
     pub turn: Option<i64>,
     /// Who asks.
     pub origin: RequestOrigin,
-    /// What kind of question.
+    /// Kind of question.
     pub kind: String,
     /// The question in one line, redacted.
     pub summary: String,
@@ -36,7 +36,7 @@ pub struct RequestOrigin {
     pub json: String,
 }
 
-/// What changes in a request. `None` leaves a field as it is; going back to `open` takes the answer away.
+/// Changes of a request. `None` leaves a field as it is; going back to `open` takes the answer away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestPatch {
     /// Which request.
@@ -79,7 +79,7 @@ pub struct RequestRow {
     pub turn: Option<i64>,
     /// Who asks.
     pub origin: RequestOrigin,
-    /// What kind of question.
+    /// Kind of question.
     pub kind: String,
     /// The question in one line, redacted.
     pub summary: String,
@@ -122,7 +122,7 @@ pub struct NewAnswer {
     pub audit: Option<NewAudit>,
 }
 
-/// What became of an answer.
+/// Result of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnswerResult {
     /// It is the answer.

@@ -37,7 +37,7 @@ pub struct NewSessionRow {
     pub audit: Option<NewAudit>,
 }
 
-/// What changes in a session. `None` leaves a field as it is.
+/// Changes of a session. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionPatch {
     pub title: Option<String>,

@@ -36,7 +36,7 @@ pub struct SkillProposalRow {
     pub decided_at: Option<i64>,
 }
 
-/// What became of an attempt to propose.
+/// Result of an attempt to propose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillProposeResult {
     /// It waits.
@@ -57,7 +57,7 @@ pub struct SkillDecision {
     pub at: i64,
 }
 
-/// What became of a decision.
+/// Result of a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkillDecisionResult {
     Recorded,

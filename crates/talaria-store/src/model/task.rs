@@ -26,7 +26,7 @@ pub struct NewTaskRow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRow {
     pub session: SessionId,
-    /// Who wanted it.
+    /// The requester.
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,
@@ -56,7 +56,7 @@ pub struct TaskLineRow {
     pub created_at: i64,
     /// When something was last written to it.
     pub updated_at: i64,
-    /// Who wanted it.
+    /// The requester.
     pub owner: String,
     /// The worktree it works in, as JSON.
     pub worktree: Option<String>,

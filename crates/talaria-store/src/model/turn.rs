@@ -22,7 +22,7 @@ pub struct NewTurnRow {
     pub ours: bool,
 }
 
-/// What changes in a turn. `None` leaves a field as it is.
+/// Changes of a turn. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnPatch {
     pub ordinal: i64,

@@ -31,7 +31,7 @@ pub struct Modes {
     pub cursor_style: CursorStyle,
     /// How whatever is printed next will look.
     pub pen: CellStyle,
-    /// How often richer reports of keys were asked for and not given back.
+    /// How often the extended keyboard protocol was pushed and not popped.
     pub keyboard_levels: u32,
     /// The other private modes that are not as they were at the beginning.
     pub others: BTreeSet<u16>,

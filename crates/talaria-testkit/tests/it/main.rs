@@ -10,6 +10,7 @@ mod escapes;
 mod ignored;
 mod install;
 mod messages;
+mod prose;
 mod real_codex;
 mod reference;
 mod scripted_app_server;

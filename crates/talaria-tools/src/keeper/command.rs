@@ -28,7 +28,7 @@ pub struct KeptCommand {
     place: Place,
 }
 
-/// What became of input for a command.
+/// Result of input for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InputDelivery {
     /// The command has it.
@@ -63,7 +63,7 @@ impl KeptCommand {
         self.place
     }
 
-    /// What is true of it now.
+    /// Its current state.
     pub fn state(&self) -> io::Result<CommandState> {
         Ok(self.directory.look()?.0)
     }
@@ -116,7 +116,7 @@ impl KeptCommand {
         }
     }
 
-    /// What became of the input with this ticket, also when an earlier engine sent it.
+    /// Result of the input with this ticket, also when an earlier engine sent it.
     pub fn delivery(&self, ticket: &str) -> io::Result<InputDelivery> {
         // Before the place of the message: a keeper that ends after that cannot make this answer untrue.
         let state = self.state()?;

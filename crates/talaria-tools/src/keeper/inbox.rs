@@ -1,4 +1,4 @@
-//! What is sent to a running command: a file for each message, moved when it was passed on. Durable and never passed on twice.
+//! Messages to a running command: a file for each message, moved when it was passed on. Durable and never passed on twice.
 //!
 //! The engine writes a message into `in` and rings; the keeper passes it on and moves it to `done`, or to `refused` if the
 //! command has closed its input. A message is named by its ticket, so that an engine that asks again, or the next one,

@@ -5,7 +5,7 @@ use talaria_guard::place::Place;
 
 use super::spool::SpoolLimits;
 
-/// What is to run. Written by the engine before a keeper starts.
+/// The command to run. Written by the engine before a keeper starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptCommandSpec {
     /// The program and its arguments; never empty.
@@ -27,7 +27,7 @@ pub struct KeptCommandSpec {
 pub enum CommandInput {
     /// Nothing: a program that reads gets the end of its input at once.
     Nothing,
-    /// What is sent to it later.
+    /// Later messages to it.
     Open,
 }
 

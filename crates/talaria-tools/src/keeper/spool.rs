@@ -165,7 +165,7 @@ impl SpoolReader {
     }
 }
 
-/// What was found at a position.
+/// Result of reading a position.
 enum Found {
     Bytes,
     /// The segment has no more bytes yet.

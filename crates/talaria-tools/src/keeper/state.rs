@@ -1,4 +1,4 @@
-//! What is true of a command, read from its directory and the table of processes. Nothing here changes anything.
+//! State of a command, read from its directory and the process table. Nothing here changes anything.
 //!
 //! A command has ended if its keeper wrote so. It runs if its keeper does, proven by boot, pid, start time and the mark in
 //! its environment. Everything else is not known, or provably never began.
@@ -11,7 +11,7 @@ use talaria_home::{boot, descendants};
 use super::directory::CommandDirectory;
 use super::record::{Claim, CommandEnd, StoredSpec};
 
-/// What is true of a command.
+/// State of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandState {
     /// It did not begin. Whether a keeper still claims it is decided by `KeptCommand::abandon`.
@@ -31,7 +31,7 @@ pub enum CommandState {
 }
 
 impl CommandDirectory {
-    /// What is true of this command, and its keeper if it runs.
+    /// State of this command, and its keeper if it runs.
     pub(super) fn look(&self) -> io::Result<(CommandState, Option<ForeignProcess>)> {
         if !self.exists() {
             return Ok((CommandState::Missing, None));

@@ -22,7 +22,7 @@ pub(crate) struct Config {
     pub(crate) action: ConfigAction,
 }
 
-/// What is done with the configuration.
+/// Subcommands of `talaria config`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigAction {
     /// Show a key, or everything that is set (secrets are masked); exit code 1 if the key is not set

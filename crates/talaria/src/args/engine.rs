@@ -58,7 +58,7 @@ pub(crate) struct Service {
     pub(crate) action: ServiceAction,
 }
 
-/// What is done with the file that makes the engine a service.
+/// Subcommands of `talaria service`.
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum ServiceAction {
     /// Write the service file

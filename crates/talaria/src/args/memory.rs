@@ -22,7 +22,7 @@ pub(crate) struct Memory {
     pub(crate) action: MemoryAction,
 }
 
-/// What is done with the memory.
+/// Subcommands of `talaria memory`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryAction {
     /// List what is remembered; * marks what a new conversation here starts with
@@ -124,7 +124,7 @@ pub(crate) enum MemoryAction {
     },
 }
 
-/// What an entry is about.
+/// Scope of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum MemoryAbout {
     /// You: preferences, style

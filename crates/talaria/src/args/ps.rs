@@ -22,7 +22,7 @@ pub(crate) struct Ps {
     pub(crate) action: Option<PsAction>,
 }
 
-/// What is done with background commands.
+/// Subcommands of `talaria ps`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PsAction {
     /// Print the output of a command until it ends; Ctrl-C leaves it running

@@ -19,7 +19,7 @@ pub(crate) struct Requests {
     pub(crate) action: RequestsAction,
 }
 
-/// What is done with requests.
+/// Subcommands of `talaria requests`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestsAction {
     /// List open requests
@@ -62,7 +62,7 @@ pub(crate) struct AnswerOptions {
     pub(crate) json: bool,
 }
 
-/// What a person can decide.
+/// Decisions of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Verdict {
     /// Yes, once

@@ -24,7 +24,7 @@ pub(crate) struct Sessions {
     pub(crate) action: SessionsAction,
 }
 
-/// What is done with conversations.
+/// Subcommands of `talaria sessions`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsAction {
     /// List conversations, the newest first
@@ -106,7 +106,7 @@ pub(crate) struct Prune {
     pub(crate) json: bool,
 }
 
-/// What is thrown away: whatever any of these says.
+/// Selects conversations to delete; one matching option is enough.
 #[derive(Clone, Copy, Debug, Args)]
 #[command(group(ArgGroup::new("limits").required(true).multiple(true).args(["older_than", "keep", "max_size"])))]
 pub(crate) struct Limits {

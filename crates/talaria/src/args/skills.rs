@@ -21,7 +21,7 @@ pub(crate) struct Skills {
     pub(crate) action: SkillsAction,
 }
 
-/// What is done with skills.
+/// Subcommands of `talaria skills`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsAction {
     /// List the skills for this directory, with where they are and how often they are read

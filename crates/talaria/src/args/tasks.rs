@@ -77,7 +77,7 @@ pub(crate) struct Tasks {
     pub(crate) action: TaskAction,
 }
 
-/// What is done with tasks.
+/// Subcommands of `talaria task`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskAction {
     /// Start a task; the command returns at once, the task continues
@@ -151,7 +151,7 @@ pub(crate) enum TaskAction {
     },
 }
 
-/// One task, and how it is told about.
+/// One task, and its notifications.
 #[derive(Debug, Args)]
 pub(crate) struct One {
     /// The task: its id, or a unique beginning or end of it

@@ -38,7 +38,7 @@ pub(crate) struct Desk {
     codex: OnceCell<CodexBinary>,
 }
 
-/// What becomes of the words that commands have to say.
+/// Where the output of commands goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replies {
     /// They are drawn on the screen.

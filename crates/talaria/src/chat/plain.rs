@@ -3,8 +3,8 @@
 //!
 //! At a terminal lines are read at any time: while a turn runs they go to it or wait for the next, and while a question is
 //! open they answer it. From a pipe each line is a turn of its own, one after another; there a question is answered by
-//! `/approve` or `/deny` in the next line, or from elsewhere, and never by a line of text. What was being typed for a
-//! question that is closed meanwhile is thrown away: it may be a password, and is no message.
+//! `/approve` or `/deny` in the next line, or from elsewhere, and never by a line of text. A draft answer to a question
+//! that is closed meanwhile is discarded: it may be a password, and is no message.
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -112,7 +112,7 @@ struct Plain<W: Write> {
     has_input: bool,
     /// Codex is being asked what there is. Its answer is reported before a line is asked for; one that is typed is taken at once.
     is_looking: bool,
-    /// What a conversation that begins is asked for.
+    /// Options of a new conversation.
     begins_with: RequestedSettings,
     was_interrupted: bool,
     /// Requests of other conversations that were reported.
@@ -200,7 +200,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// What is to be done when there is no news: put a question, continue with the input, or leave.
+    /// The next action when there is no news: ask a question, continue with the input, or leave.
     fn rest(&mut self) -> io::Result<Flow> {
         let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
         if may_put && self.questions.first().is_some() {
@@ -212,7 +212,7 @@ impl<W: Write> Plain<W> {
         if self.input == Input::Pipe && is_left_alone && is_expecting {
             return Ok(Flow::Leave);
         }
-        // What a script says next was meant for what it could not choose.
+        // The next lines of a script depend on the choice that failed.
         if self.input == Input::Pipe && self.driver.is_choice_refused() {
             complain("the rest of the input was not read\n");
             return Ok(Flow::Leave);
@@ -258,7 +258,7 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// Puts the first question, or says how it can be answered.
+    /// Asks the first question, or says how it can be answered.
     fn put(&mut self) -> io::Result<()> {
         let Some((ticket, dialog)) = self.questions.first() else { return Ok(()) };
         if self.input == Input::Pipe {
@@ -291,7 +291,7 @@ impl<W: Write> Plain<W> {
     }
 
     fn enter(&mut self, entry: Entry, typed: &str) {
-        // What a program writes is not what a person may want to type again.
+        // Lines of a program are not added to a person's history.
         if self.input == Input::Terminal {
             self.driver.wish(ChatEffect::Remember(typed.to_owned()));
         }
@@ -344,7 +344,7 @@ impl<W: Write> Plain<W> {
             Called::Interrupt => {
                 self.was_interrupted = true;
                 if self.abandoned.take().is_some() {
-                    // What was typed for a question that is closed went with the line.
+                    // A draft answer to a closed question was discarded with the line.
                     echo::show();
                 }
                 if self.input == Input::Pipe {
@@ -363,7 +363,7 @@ impl<W: Write> Plain<W> {
     }
 }
 
-/// Waits until then; without a time for ever.
+/// Waits until then; without a time, indefinitely.
 async fn until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,

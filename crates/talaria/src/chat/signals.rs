@@ -15,7 +15,7 @@ use crate::trouble::{Trouble, exit};
 
 /// How long the program may take to leave.
 const PATIENCE: Duration = Duration::from_secs(4);
-/// How long a terminal may take to be given back then.
+/// Time limit for restoring the terminal then.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Signals, as they come.

@@ -78,7 +78,7 @@ pub(crate) fn replace(locked: LockedUserFile, new: &str) -> Result<bool, Trouble
     Ok(changed)
 }
 
-/// What became of a key.
+/// Result of a key.
 struct Told {
     value: Json,
     changed: bool,

@@ -30,7 +30,7 @@ fn troubles(server: &Server, codex: Option<&Version>) -> Vec<Check> {
         }
         if let Some(cwd) = cwd.as_ref().filter(|cwd| !Path::new(cwd).is_dir()) {
             let remedy = format!("create it, or correct mcp_servers.{name}.cwd");
-            found.push(tell(format!("the directory {cwd} is not there"), remedy));
+            found.push(tell(format!("the directory {cwd} does not exist"), remedy));
         }
     }
     for variable in server.variables() {

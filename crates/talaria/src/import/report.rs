@@ -235,7 +235,7 @@ impl Report {
         }
         if let Some(version) = sessions.newer {
             page.item(&format!(
-                "this Hermes is newer than Talaria knows (its database is version {version}); check whether everything is there"
+                "this Hermes is newer than this Talaria supports (its database is version {version}); check whether everything is there"
             ));
         }
     }

@@ -40,7 +40,7 @@ impl Modes {
         Self::of(&taken)
     }
 
-    /// What becomes of these where letters are not to be seen; the end of a line is.
+    /// These modes without echo; the line end is still shown.
     pub(crate) fn as_hidden(mut self) -> Self {
         self.local.remove(LocalModes::ECHO);
         self.local.insert(LocalModes::ECHONL);

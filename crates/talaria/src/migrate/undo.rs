@@ -93,13 +93,13 @@ fn tell(options: &args::Migrate, undo: &MigrationUndo, undone: &UndoneMigration)
     }
     let (done, words) = match (undone.how, &undone.new) {
         (UndoMethod::Bytes, Some(_)) => (Done::Restored, "as it was before, byte for byte"),
-        (UndoMethod::Bytes, None) => (Done::Restored, "removed; it was not there before"),
+        (UndoMethod::Bytes, None) => (Done::Restored, "removed; it did not exist before"),
         (UndoMethod::Entries, Some(_)) => (
             Done::TakenOut,
             "Talaria's entries are removed; the file was changed since, so the rest is kept as it is",
         ),
         (UndoMethod::Entries, None) => {
-            (Done::TakenOut, "removed; nothing else was in it, and it was not there before")
+            (Done::TakenOut, "removed; nothing else was in it, and it did not exist before")
         }
     };
     let outcome = Outcome { left: &left, ..Outcome::new(done, undo.file(), 0) };

@@ -29,7 +29,7 @@ pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble
     Ok(())
 }
 
-/// Writes a conversation into a file that was not there, and says so.
+/// Writes a conversation into a new file, and reports it.
 pub(crate) async fn to_file(client: &Client, id: &str, path: PathBuf) -> Result<String, Trouble> {
     let options = Export { id: id.to_owned(), format: Format::Markdown, output: Some(path) };
     Ok(export(client, &options, Existing::Stays).await?.unwrap_or_default())

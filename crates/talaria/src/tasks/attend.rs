@@ -1,7 +1,7 @@
 //! Looking on at a task until it has ended: live (`watch`), or only for its end (`--wait`).
 //!
-//! A passive client may leave at any time; the task continues. What is asked meanwhile is answered here where the question
-//! can be seen and the answer typed; else a line says how to answer.
+//! A passive client may leave at any time; the task continues. Requests are answered here if the question can be shown and
+//! the answer typed; else a line says how to answer.
 
 use std::io::{self, IsTerminal};
 
@@ -25,7 +25,7 @@ use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain};
 use talaria_render::{JsonLines, Look, Quiet, Renderer, complaint};
 
-/// What is shown.
+/// The output mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// Everything, for people.
@@ -43,7 +43,7 @@ pub(super) enum View {
 pub(super) struct From {
     pub(super) id: String,
     pub(super) session: SessionId,
-    /// Which, from 1. If it is not there yet, it is waited for.
+    /// Its number, from 1. A future one is awaited.
     pub(super) turn: i64,
     /// Its events have greater numbers.
     pub(super) after: i64,
@@ -140,7 +140,7 @@ fn print_answer(task: &TaskInfo) -> Result<(), Trouble> {
     }
 }
 
-/// Looks on until the task has ended or the person leaves. The number is the exit code.
+/// Watches until the task has ended or the person leaves. The number is the exit code.
 pub(super) async fn attend(
     client: &Client,
     from: From,

@@ -46,7 +46,7 @@ pub(super) async fn steer(
     Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said, reader) })
 }
 
-/// What became of words for a turn that runs.
+/// Result of steering a running turn.
 fn said_words(id: &str, said: Said, reader: Reader) -> String {
     let what = if said.to_running_turn {
         "sent to the running turn; not read yet"

@@ -49,7 +49,7 @@ const KEYS: &[(&str, &str, &str)] = &[
         "How long a Codex process may be without a conversation before it is ended",
     ),
     ("codex.host_memory_mib", "2048", "A Codex process that uses more is replaced between turns"),
-    ("codex.on_loss", "`stop`", "`continue`: after Codex was lost in a turn, it is asked once to go on"),
+    ("codex.on_loss", "`stop`", "`continue`: after Codex was lost in a turn, it is asked once to continue"),
     ("engine.idle_timeout", "30 minutes", "How long the engine waits without work before it ends"),
     ("sessions.keep_events", "90 days", "How long single events are kept; messages and steps stay"),
     ("sessions.max_events", "200000", "How many events of one conversation are kept"),

@@ -201,7 +201,7 @@ impl Engine {
             Some(wrong) => {
                 let message = format!("config.toml does not say what models may do: {wrong}");
                 Err(Problem::new(ProblemCode::Forbidden, message)
-                    .try_this("ask the person to mend it; `talaria doctor` shows where"))
+                    .try_this("ask the person to correct it; `talaria doctor` shows where"))
             }
         }
     }
@@ -265,12 +265,12 @@ impl Engine {
 pub(crate) async fn directory(what: &str, path: &str) -> Result<PathBuf, Problem> {
     let bad = |why: String| {
         Problem::new(ProblemCode::BadRequest, format!("{what} {path:?} cannot be used: {why}"))
-            .try_this("name a directory that is there")
+            .try_this("name an existing directory")
     };
     let real = tokio::fs::canonicalize(path).await.map_err(|error| bad(error.to_string()))?;
     let about = tokio::fs::metadata(&real).await.map_err(|error| bad(error.to_string()))?;
     if !about.is_dir() {
-        return Err(bad("it is no directory".to_owned()));
+        return Err(bad("it is not a directory".to_owned()));
     }
     if real.to_str().is_none() {
         return Err(bad("its name is not UTF-8".to_owned()));

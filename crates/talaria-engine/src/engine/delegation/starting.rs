@@ -98,7 +98,7 @@ impl Inner {
         };
         let (row, own, children) =
             read.await.map_err(|error| format!("delegated tasks cannot be read now: {error}"))?;
-        let row = row.ok_or("this conversation is not known any more")?;
+        let row = row.ok_or("this conversation no longer exists")?;
         let started = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
         let started = started.ok_or("it is not known what is in force in this conversation")?;
         let unfinished = children.iter().filter(|child| child.ended_at.is_none()).count();

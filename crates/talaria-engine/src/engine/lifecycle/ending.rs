@@ -62,7 +62,7 @@ impl Engine {
             if self.inner.is_busy() {
                 since = tokio::time::Instant::now();
             } else if since.elapsed() >= idle && self.inner.close_if_quiet() {
-                tracing::info!("nothing was to be done for {} s: the engine ends", idle.as_secs());
+                tracing::info!("idle for {} s: the engine ends", idle.as_secs());
                 return self.inner.end(false).await;
             }
         }

@@ -46,7 +46,7 @@ impl HostRegister for Hotel {
         async move {
             // The reason may quote what Codex said.
             if let Err(error) = self.0.end_host(nonce, &redact(why), now_ms()).await {
-                tracing::warn!("the end of the host {nonce} could not be written down: {error}");
+                tracing::warn!("the end of the host {nonce} could not be recorded: {error}");
             }
         }
         .boxed()

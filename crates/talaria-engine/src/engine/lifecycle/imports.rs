@@ -28,7 +28,7 @@ pub struct ImportPermit {
 impl Engine {
     /// Permits an import, if the caller has the right to it.
     pub async fn permit_import(&self) -> Result<ImportPermit, Problem> {
-        self.require(Needs::Admin, "import", "take over what another program kept").await?;
+        self.require(Needs::Admin, "import", "import from another program").await?;
         let caller = self.inner.enter()?;
         Ok(ImportPermit {
             store: self.inner.shelf.store.clone(),

@@ -51,7 +51,7 @@ pub struct LeftProcess {
     nonce: String,
 }
 
-/// What became of the processes that were left.
+/// Result of the processes that were left.
 #[derive(Clone, Debug, Default)]
 pub struct LeftEnded {
     /// Those that were ended.

@@ -20,9 +20,9 @@ const KEEP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 const MOST: u64 = 200_000;
 
 impl Engine {
-    /// Throws conversations away, or says which it would. None that runs or waits for a person.
+    /// Deletes conversations, or lists those that it would delete. None that runs or waits for a person.
     pub async fn prune(&self, prune: Prune) -> Result<Pruned, Problem> {
-        self.require(Needs::Admin, "prune", "throw conversations away").await?;
+        self.require(Needs::Admin, "prune", "delete conversations").await?;
         let nothing = prune.older_than_ms.is_none() && prune.keep.is_none() && prune.max_bytes.is_none();
         if nothing {
             return Err(Problem::new(
@@ -86,9 +86,9 @@ impl Engine {
                 keep: Some(i64::try_from(sessions.max_events.unwrap_or(MOST)).unwrap_or(i64::MAX)),
             };
             match self.inner.shelf.store.trim(policy).await {
-                Ok(trimmed) if trimmed.events > 0 => tracing::info!("forgot {} old events", trimmed.events),
+                Ok(trimmed) if trimmed.events > 0 => tracing::info!("removed {} old events", trimmed.events),
                 Ok(_) => {}
-                Err(error) => tracing::warn!("old events could not be forgotten: {error}"),
+                Err(error) => tracing::warn!("old events could not be removed: {error}"),
             }
         }
     }

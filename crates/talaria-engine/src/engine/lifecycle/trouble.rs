@@ -16,19 +16,19 @@ impl Troubles {
         let words = format!("{error}; {}", error.next_step().in_shell());
         let before = self.lock().insert(session.clone(), words.clone());
         if before.as_ref() != Some(&words) {
-            tracing::warn!("session {session} waits to be written down: {words}");
+            tracing::warn!("session {session} waits to be stored: {words}");
         }
     }
 
     /// A session cannot be recorded, and that will not change.
     pub(crate) fn gave_up(&self, session: &SessionId, error: &StoreError) {
-        tracing::error!("session {session} is let go: {error}");
+        tracing::error!("session {session} is released: {error}");
     }
 
     /// A session was recorded.
     pub(crate) fn can_write(&self, session: &SessionId) {
         if self.lock().remove(session).is_some() {
-            tracing::info!("session {session} is written down again");
+            tracing::info!("session {session} is stored again");
         }
     }
 

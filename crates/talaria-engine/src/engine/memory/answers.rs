@@ -112,7 +112,7 @@ impl Engine {
 
     /// Lists changes that wait for a person, oldest first.
     pub async fn memory_pending(&self) -> Result<Vec<MemoryProposal>, Problem> {
-        self.require(Needs::SeeAll, "memory_pending", "see what waits to be remembered").await?;
+        self.require(Needs::SeeAll, "memory_pending", "list pending changes of the memory").await?;
         let rows = self.inner.shelf.store.pending_memory().await.map_err(|error| views::problem(&error))?;
         let proposal = |row: talaria_store::MemoryProposalRow| {
             let changes: Vec<MemoryChange> = serde_json::from_str(&row.changes).unwrap_or_default();

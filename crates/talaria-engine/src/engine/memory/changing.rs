@@ -20,7 +20,7 @@ use crate::engine::Inner;
 /// How often rows may change while a batch is decided.
 const TRIES: usize = 5;
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Debug)]
 pub(crate) struct MemoryOutcome {
     /// For each operation its entry and, if it changed, the revision.
@@ -164,7 +164,7 @@ impl Inner {
                 Ok(MemoryOutcome { steps, proposal: None, is_masked: false, notes })
             }
             MemoryWriteResult::Stale { entry } => Err(conflict(format!(
-                "{entry} changed since {id} was proposed; reject the proposal and make the change anew"
+                "{entry} changed since {id} was proposed; reject the proposal and make the change again"
             ))),
             MemoryWriteResult::Decided { state } => {
                 Err(conflict(format!("{id} was {} before", state.as_str())))

@@ -66,7 +66,7 @@ impl Inner {
             if let MirrorFile::SetAside(kept) = &read {
                 let (name, kept) = (path.display(), kept.display());
                 notes.push(format!(
-                    "{name} was not UTF-8: its bytes are in {kept}, and the file is written anew"
+                    "{name} was not UTF-8: its bytes are in {kept}, and the file was rewritten"
                 ));
             }
             let text = match &read {

@@ -122,7 +122,7 @@ impl Inner {
             store.add_memory_snapshot(snapshot).await
         };
         let failed = recorded.await.err();
-        failed.map(|error| format!("what this conversation has of the memory was not recorded: {error}"))
+        failed.map(|error| format!("the memory of this conversation was not recorded: {error}"))
     }
 
     /// The user's persona, without secrets.

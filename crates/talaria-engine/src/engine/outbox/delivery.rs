@@ -42,7 +42,7 @@ impl Engine {
             // This engine has the home for itself: earlier claimants are gone, and will not report what
             // became of it.
             if let Err(error) = store.end_claims_of_others(&claimer, now_ms()).await {
-                tracing::warn!("what an earlier engine was sending is sent again only later: {error}");
+                tracing::warn!("notifications of an earlier engine are sent again later: {error}");
             }
             let run = deliverer.run(stop);
             tokio::pin!(run);
@@ -154,7 +154,7 @@ impl Engine {
         Ok(Some(QueuedNotice { notice, tty }))
     }
 
-    /// What became of the turn that a notification is about; the task may have had another one since.
+    /// Result of the turn that a notification is about; the task may have had another one since.
     async fn outcome(&self, task: &TaskInfo, row: &Row) -> Result<Notice, Problem> {
         let ordinal = notices::about(&row.payload).and_then(|about| about.parse().ok()).unwrap_or(task.turns);
         let turn = self.inner.shelf.store.turn(&row.session, ordinal).await;
@@ -278,7 +278,7 @@ impl Outbox for Keeper {
             match self.prepared(by, row).await {
                 Ok(owed) => prepared.extend(owed),
                 // Its claim expires. The others are not delayed.
-                Err(error) => tracing::warn!(%error, "something that is owed cannot be looked at"),
+                Err(error) => tracing::warn!(%error, "a pending notification cannot be read"),
             }
         }
         self.engine.inner.shelf.tried.notify_waiters();

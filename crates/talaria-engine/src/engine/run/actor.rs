@@ -64,7 +64,7 @@ pub(crate) struct Actor {
     is_task: bool,
     /// One prompt on the command line, which as a rule is the last.
     is_exec: bool,
-    /// What became of background commands, until there is a journal to report it to.
+    /// Result of background commands, until there is a journal to report it to.
     untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is resumed.
     place: Option<Place>,
@@ -468,7 +468,7 @@ fn moved(row: &SessionRow) -> Option<String> {
     let wanted: Wanted = serde_json::from_str(row.asked.as_deref()?).ok()?;
     let is_same = |path: &&str| std::fs::canonicalize(path).is_ok_and(|real| real.as_os_str() == *path);
     let other = wanted.directories().find(|path| !is_same(path))?;
-    Some(format!("{other} is not the directory any more that the task was started with"))
+    Some(format!("{other} is no longer the directory that the task was started with"))
 }
 
 /// Why a task cannot work in its worktree, if it cannot.

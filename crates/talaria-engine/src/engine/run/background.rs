@@ -1,9 +1,8 @@
 //! Which commands run in the background, in every conversation of the home: listed, stopped, and found again by the next
 //! engine.
 //!
-//! The list changes with its events, in the same transaction (`journal`). `actor` follows the commands
-//! between turns. What becomes of them when an engine ends is decided by the next one: a host that it adopted is asked, the
-//! commands of every other host ended with it.
+//! The list changes with its events, in the same transaction (`journal`). `actor` follows the commands between turns. After
+//! the end of an engine the next one decides: it asks an adopted host; the commands of every other host ended with it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -30,7 +30,7 @@ impl Engine {
             return Err(Problem::new(ProblemCode::Busy, message).next(NextStep::StopTurn));
         }
         if session.thread.is_none() {
-            let message = "there is nothing to shorten: Codex has taken no turn of this conversation yet";
+            let message = "there is nothing to shorten: Codex has run no turn of this conversation yet";
             return Err(Problem::new(ProblemCode::Conflict, message));
         }
         let codex = self.inner.codex_of(&compact.caller).await?;

@@ -168,7 +168,7 @@ impl Conversation {
     }
 }
 
-/// What became of background commands when they were followed again.
+/// Result of background commands when they were followed again.
 #[derive(Default)]
 pub(crate) struct FollowedAgain {
     pub(crate) news: Vec<BackgroundNews>,

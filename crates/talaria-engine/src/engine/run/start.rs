@@ -160,7 +160,7 @@ impl Inner {
         self.tasks.spawn(async move {
             let said = vec![Change::Message(rows::prompt(1, &shown))];
             if let Err(error) = inner.write(&session, said).await {
-                tracing::warn!("session {session}: its prompt cannot be found by its words yet: {error}");
+                tracing::warn!("session {session}: its prompt is not searchable yet: {error}");
             }
         });
         Ok(SessionStarted { id, task: alias, turn: 1, after: 0, codex: None })

@@ -79,7 +79,7 @@ impl Engine {
 
     /// Lists proposals, newest first.
     pub async fn skill_proposals(&self, query: SkillProposalQuery) -> Result<Vec<SkillProposal>, Problem> {
-        self.require(Needs::SeeAll, "skill_proposals", "see what waits to become a skill").await?;
+        self.require(Needs::SeeAll, "skill_proposals", "list proposals about skills").await?;
         self.proposals((!query.all).then_some(SkillProposalState::Pending)).await
     }
 

@@ -73,7 +73,7 @@ impl SkillLibrary {
     }
 }
 
-/// What became of an attempt to read a `SKILL.md`.
+/// Result of an attempt to read a `SKILL.md`.
 enum ManifestRead {
     /// There is none.
     Missing,

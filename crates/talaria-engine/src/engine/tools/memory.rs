@@ -87,7 +87,7 @@ impl Inner {
         let read =
             async { Ok((self.shelf.store.session(session).await?, self.shelf.store.task(session).await?)) };
         let (row, task) = read.await.map_err(|error| unread(&error))?;
-        let row = row.ok_or_else(|| "this conversation is not known any more".to_owned())?;
+        let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         let project = project_of(&row, task.as_ref());
         let MemoryArguments { operations, looks } = MemoryArguments::parse(&call.arguments, &project)?;
         let mut text = String::new();

@@ -124,7 +124,7 @@ impl Inner {
         let read =
             async { Ok((self.shelf.store.session(session).await?, self.shelf.store.task(session).await?)) };
         let (row, task) = read.await.map_err(|error| unread(&error))?;
-        let row = row.ok_or_else(|| "this conversation is not known any more".to_owned())?;
+        let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         let scope = scope.unwrap_or(match &task {
             Some(task) if is_of_a_model(task) => RecallScope::Own,
             _ => RecallScope::All,

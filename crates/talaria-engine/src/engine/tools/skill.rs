@@ -69,7 +69,7 @@ impl Inner {
     ) -> Result<String, String> {
         let row = self.shelf.store.session(session).await;
         let row = row.map_err(|error| format!("the conversation cannot be read now: {error}"))?;
-        let row = row.ok_or_else(|| "this conversation is not known any more".to_owned())?;
+        let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         match SkillArguments::parse(&call.arguments)? {
             SkillArguments::List { part } => {
                 let library = self.skill_library(Some(&row.cwd)).await;

@@ -76,13 +76,13 @@ async fn a_private_address_is_refused_and_nobody_is_connected_to() {
     told += &plain.message.replace(&port.to_string(), "PORT");
     told.push('\n');
     expect![[r#"
-        127.0.0.1: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        127.1: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        0x7f000001: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        [::ffff:127.0.0.1]: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        10.0.0.1: Permanent: the host has a private address: list it in notify.allow_private if it is meant
-        169.254.169.254: Permanent: the host has an address that nothing is sent to
-        localhost: Passing { retry_after: None }: the host has a private address: list it in notify.allow_private if it is meant
+        127.0.0.1: Permanent: the host has a private address: list it in notify.allow_private if that is intended
+        127.1: Permanent: the host has a private address: list it in notify.allow_private if that is intended
+        0x7f000001: Permanent: the host has a private address: list it in notify.allow_private if that is intended
+        [::ffff:127.0.0.1]: Permanent: the host has a private address: list it in notify.allow_private if that is intended
+        10.0.0.1: Permanent: the host has a private address: list it in notify.allow_private if that is intended
+        169.254.169.254: Permanent: the host has a forbidden address
+        localhost: Passing { retry_after: None }: the host has a private address: list it in notify.allow_private if that is intended
         webhook:http://127.0.0.1:PORT is not protected: use https://, or list the host in notify.allow_private
     "#]].assert_eq(&told);
     assert_eq!(receiver.visitors().await, 0);

@@ -11,7 +11,7 @@ use talaria_testkit::Codex;
 use super::accept;
 use crate::home::Home;
 
-/// A home with one place, and a task on it that works until the gate opens; everybody else is answered at once.
+/// A home with one slot, and a task in it that works until the gate opens; all others are answered at once.
 async fn occupied(gate: &Gate) -> (Home, TaskStarted) {
     let mut home = Home::real(&Codex::v0_166()).await;
     home.max_tasks = 1;

@@ -374,7 +374,7 @@ async fn a_directory_that_became_a_link_is_not_opened_by_the_next_turn() {
     home.send(&task, "second").await.unwrap();
     let ended = home.reaches_turn(&task, 2).await;
     let why = ended.outcome.unwrap().message.unwrap();
-    assert!(why.contains("not the directory any more"), "{why}");
+    assert!(why.contains("no longer the directory"), "{why}");
     assert_eq!(home.model.requests().len(), 1, "nothing was sent");
     home.close().await;
 }

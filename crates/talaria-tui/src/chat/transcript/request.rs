@@ -22,7 +22,7 @@ const ELSEWHERE: &str = "not answered here; it may have run";
 /// Status of a step that had begun when the connection was lost.
 const UNHEARD: &str = "it may still be running";
 
-/// What became of a question that was open when the turn ended.
+/// Result of a question that was open when the turn ended.
 const LEFT: &str = "no answer was seen before the turn ended";
 
 /// A question that was asked.

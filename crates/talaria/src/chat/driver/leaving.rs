@@ -1,4 +1,4 @@
-//! What becomes of what is running when a person leaves: it has a moment to reach the engine, and what was not confirmed
+//! Pending actions when a person leaves: they have a moment to reach the engine, and what was not confirmed
 //! by then is named.
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Left {
     /// The conversation, if there is one.
     pub(crate) session: Option<SessionId>,
-    /// What becomes of its turn, as far as was reported.
+    /// Fate of its turn, as far as was reported.
     pub(crate) turn: Turn,
     /// Unconfirmed actions.
     pub(crate) unconfirmed: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Left {
     pub(crate) has_ended_shell: bool,
 }
 
-/// What becomes of a turn when a person leaves.
+/// Fate of a turn when a person leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// None runs.
@@ -121,7 +121,7 @@ impl Driver {
         Left { session, turn, unconfirmed, refused, has_ended_shell }
     }
 
-    /// What becomes of the turn. An answer that was not confirmed may have been accepted.
+    /// Fate of the turn. An answer that was not confirmed may have been accepted.
     fn turn_left(&self, unconfirmed: &[String]) -> Turn {
         let is_unconfirmed = |name: &str| unconfirmed.iter().any(|open| open == name);
         let mut questions = self.progress.questions().iter();

@@ -1,7 +1,8 @@
-//! What is written in plain mode: turns as `exec` shows them, our own words between them, and what is wanted of the person.
-//! Nothing is drawn twice, but a prompt that something was written after is put again below it.
+//! Output of the plain mode: turns as `exec` shows them, our own messages between them, and prompts. Nothing is redrawn,
+//! but a prompt is repeated below later output.
 //!
-//! It is made to be heard: reasoning is folded to its heading, and what is in force is reported when it has changed.
+//! It is made for screen readers: reasoning is folded to its heading, and the settings in force are reported when
+//! they change.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -16,7 +17,7 @@ use talaria_render::{HELD_NOTICE, Look, Renderer, StyledText, TerminalRenderer, 
 
 use super::paper::{Paper, Row};
 
-/// What is before the line that is typed.
+/// The prompt before a typed line.
 const SIGN: &str = "> ";
 
 /// The page that grows.
@@ -25,9 +26,9 @@ pub(super) struct Page<W: Write> {
     turn: i64,
     paper: Paper<W>,
     renderer: TerminalRenderer<Paper<W>>,
-    /// What is put again when something was written after the prompt.
+    /// The prompt to repeat after later output.
     prompt: Option<String>,
-    /// What was reported to be in force.
+    /// The settings in force, as reported last.
     started: Option<Box<Started>>,
     /// When the first event happened that came of this conversation.
     began: Option<Timestamp>,
@@ -46,7 +47,7 @@ impl<W: Write> Page<W> {
         Self { look, turn: 0, paper, renderer, prompt, started, began, past, notice_due }
     }
 
-    /// What the output can do.
+    /// Capabilities of the output.
     pub(super) fn look(&self) -> Look {
         self.look
     }
@@ -194,7 +195,7 @@ impl<W: Write> Page<W> {
         self.ask_again()
     }
 
-    /// Puts the prompt again, if something was written after it and has ended.
+    /// Repeats the prompt, if later output has ended.
     pub(super) fn ask_again(&mut self) -> io::Result<()> {
         match &self.prompt {
             Some(prompt) if self.paper.row() == Row::Fresh => self.paper.prompt(prompt),

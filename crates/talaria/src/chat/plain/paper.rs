@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is in the row of the cursor.
+/// Content of the cursor's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Row {
     /// Nothing.
@@ -35,7 +35,7 @@ impl<W: Write> Paper<W> {
         Self(Arc::new(Mutex::new(Sheet { out, row: Row::Fresh })))
     }
 
-    /// What is in the row.
+    /// Content of the row.
     pub(super) fn row(&self) -> Row {
         self.sheet().row
     }

@@ -1,13 +1,13 @@
-//! What was said from here and has not come back as an event: whatever else comes was said elsewhere, and is shown. Pure.
+//! Input sent from here that has not returned as an event: other input was sent elsewhere, and is shown. Pure.
 //!
-//! Events tell texts with their secrets masked, so that they are compared in that form.
+//! Events contain texts with masked secrets, so texts are compared in that form.
 
 use talaria_guard::redact::redact;
 
-/// So much is remembered: what was refused never comes back.
+/// Maximum number of remembered inputs: a refused one never returns.
 const MOST: usize = 100;
 
-/// What was said from here.
+/// Input sent from here.
 #[derive(Debug, Default)]
 pub(super) struct Said(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! What is said about a question in plain mode, at a terminal, without an engine.
+//! Messages about a question in plain mode, at a terminal, without an engine.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::lines::{Line, Text};
 use super::*;
 use crate::chat::driver::tests::driver;
 
-/// What was written.
+/// The output.
 #[derive(Clone, Debug, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -59,7 +59,7 @@ impl Sitting {
         self.rest();
     }
 
-    /// What was written since it was looked at last.
+    /// The output since the last call.
     fn reads(&self) -> String {
         String::from_utf8(std::mem::take(&mut self.written.0.lock().unwrap())).unwrap()
     }

@@ -1,5 +1,5 @@
-//! What becomes of a line: an answer to the question that was on the page when it was typed, a command, or words for the
-//! model. What was typed for a question that is closed meanwhile is thrown away.
+//! Interpretation of a line: an answer to the question that was shown when it was typed, a command, or input for
+//! the model. A draft answer to a question that is closed meanwhile is discarded.
 
 use std::io::{self, Write};
 
@@ -168,7 +168,7 @@ impl<W: Write> Plain<W> {
             echo::show();
             return Ok(());
         };
-        // What is hidden stays hidden until the end of the line.
+        // Hidden input stays hidden until the end of the line.
         self.abandoned = Some(Abandoned { number, is_secret });
         self.page.say(&format!("{why}; Enter discards your draft answer\n"))
     }

@@ -1,7 +1,7 @@
 //! Suspending the program, as Ctrl-Z and SIGTSTP ask for it, until its shell resumes it.
 //!
-//! The signal is caught, so that the terminal is given back first; what stops the program then is SIGSTOP, which cannot
-//! be caught. The system would not stop a program that nothing can resume: that is checked here instead.
+//! The signal is caught, so that the terminal is restored first; then SIGSTOP, which cannot be caught, stops the
+//! program. The system would not stop a program that nothing can resume: that is checked here instead.
 
 use rustix::process::{Signal, getpgrp, getpid, getppid, getsid, kill_current_process_group, kill_process};
 

@@ -40,13 +40,13 @@ impl Guard {
             LOST.store(true, Ordering::SeqCst);
             LOSS.notify_one();
         }));
-        // From here on it is given back, also if only a part of the taking succeeds.
+        // From here on it is restored, also if only a part of the setup succeeds.
         let guard = Self(());
         take()?;
         Ok(guard)
     }
 
-    /// Was the terminal given back because something panicked?
+    /// Whether the terminal was restored because of a panic.
     pub(super) fn is_lost(&self) -> bool {
         LOST.load(Ordering::SeqCst)
     }

@@ -95,7 +95,7 @@ fn a_report_says_what_came_what_did_not_and_what_to_do() {
           1 continued since the last import
           2 empty, and not imported
           5 messages not imported: prompts of Hermes itself, or longer than 16 MiB
-          this Hermes is newer than Talaria knows (its database is version 99); check whether everything is there
+          this Hermes is newer than this Talaria supports (its database is version 99); check whether everything is there
 
         set these variables where you start Talaria
           TOKEN: for mcp_servers.a.env.TOKEN; Hermes has it in .env

@@ -90,7 +90,7 @@ async fn a_file_that_was_not_there_goes_again() {
     scene.run(&["migrate", "--yes"]).await.exits(0).prints(&["--- /dev/null\n"]);
     assert!(codex_file(&scene).exists());
     assert_eq!(fs::read_to_string(&agents).unwrap(), "be kind\n", "nothing but the one file is written");
-    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["removed; it was not there before"]);
+    scene.run(&["migrate", "--undo", "--yes"]).await.exits(0).prints(&["removed; it did not exist before"]);
     assert!(!codex_file(&scene).exists());
     scene.close().await;
 }

@@ -1,4 +1,4 @@
-//! What becomes of a call of a tool when a process is killed before, during and after it: one row, one result, and nothing
+//! Fate of a call of a tool when a process is killed before, during and after it: one row, one result, and nothing
 //! is reported of it that did not happen.
 //!
 //! Each line of `CALLS` is played at every point of the call ledger. A call that changes something has a stricter rule than

@@ -1,4 +1,4 @@
-//! What becomes of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report.
+//! Fate of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report.
 //!
 //! A review that lost its Codex may be shown as not done; then nothing was remembered. Anything else is done once.
 

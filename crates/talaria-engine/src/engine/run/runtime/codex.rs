@@ -227,7 +227,7 @@ impl Opening<'_> {
                     // An engine that is being shut down loses its connections first. It must not end Codex, which waits
                     // for the next engine, and a moment later it is gone itself.
                     tokio::time::sleep(MOMENT).await;
-                    tracing::warn!("session {}: its host does not take it up: {error}", self.row.id);
+                    tracing::warn!("session {}: its host does not resume it: {error}", self.row.id);
                     // Codex lets only one process at a time write to a conversation.
                     if host.has_other_turns(&before.thread) {
                         host.drain("it could not resume a conversation");

@@ -15,7 +15,7 @@ const SHOWN: usize = 7_000;
 /// Begins what became of changes.
 const CHANGED: &str = "Memory: ";
 
-/// What became of changes that were made or wait.
+/// Result of changes that were made or wait.
 pub(super) fn changed(operations: &[MemoryOperation], outcome: &MemoryOutcome) -> String {
     let mut text = match &outcome.proposal {
         Some((id, reason)) => format!(
