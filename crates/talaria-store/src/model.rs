@@ -16,6 +16,7 @@ pub(crate) mod lease;
 pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod open_options;
+pub(crate) mod origin;
 pub(crate) mod outbox;
 pub(crate) mod prune;
 pub(crate) mod request;

@@ -28,6 +28,7 @@ mod message;
 mod open;
 mod outbox;
 mod outbox_claim;
+mod proposal;
 mod prune;
 mod reclaim;
 mod request;
