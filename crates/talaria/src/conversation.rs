@@ -6,7 +6,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
@@ -21,7 +21,7 @@ use crate::engine::refused;
 use crate::face::{Answerer, Face, Wish};
 use crate::insist::insist;
 use crate::line_loop::{self, Arrivals, LineFrontEnd};
-use crate::line_reader::{LineReader, TypedLine};
+use crate::line_reader::LineReader;
 use crate::stops::{Stop, Stops};
 use crate::trouble::{Trouble, exit};
 use talaria_render::Renderer;
@@ -232,15 +232,6 @@ impl LineFrontEnd for Following<'_> {
         Ok(Flow::Continue(()))
     }
 
-    fn wants_line(&mut self) -> bool {
-        self.face.is_line_wanted()
-    }
-
-    fn take_line(&mut self, line: TypedLine) -> Result<Flow, Trouble> {
-        self.face.take_line(line);
-        Ok(Flow::Continue(()))
-    }
-
     fn take_signal(&mut self, stop: Stop) -> Result<Flow, Trouble> {
         match stop {
             Stop::Leave(signal) => {
@@ -257,13 +248,8 @@ impl LineFrontEnd for Following<'_> {
         Ok(Flow::Continue(()))
     }
 
-    fn due(&self) -> Option<Instant> {
-        self.face.due()
-    }
-
-    fn tick(&mut self) -> Result<(), Trouble> {
-        self.face.tick();
-        Ok(())
+    fn face(&mut self) -> Option<&mut Face> {
+        Some(&mut self.face)
     }
 }
 

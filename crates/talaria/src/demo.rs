@@ -31,7 +31,6 @@ mod script;
 
 const STOPPED: &str = "the demo was stopped before its turn started";
 
-/// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;

@@ -40,11 +40,8 @@ pub(crate) enum Answerer {
 pub(crate) enum Wish {
     /// An answer to a request.
     Answer {
-        /// Which.
         ticket: TicketId,
-        /// What.
         answer: Answer,
-        /// Who.
         by: Who,
         /// Digest of the question that was shown.
         digest: Option<String>,
@@ -148,8 +145,8 @@ impl Face {
     }
 
     /// When [`Self::tick`] is to be called.
-    pub(crate) fn due(&self) -> Option<Instant> {
-        Some(self.next_tick)
+    pub(crate) fn due(&self) -> Instant {
+        self.next_tick
     }
 
     /// Lets the spinner turn, in the window as wide as it is now.

@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use crate::face::Face;
 use crate::line_reader::{LineReader, TypedLine};
 
 /// What comes one after another: news, or signals. Nothing is lost when waiting for it is cancelled.
@@ -54,20 +55,37 @@ pub(crate) trait LineFrontEnd: Sized {
     /// All news that had arrived are shown: asks what is to be asked, and does what is to be done.
     fn rest(&mut self) -> LoopStep<Self>;
 
-    /// Returns whether a line may come now, and asks for it where lines are read on demand.
-    fn wants_line(&mut self) -> bool;
-
-    /// Takes a line.
-    fn take_line(&mut self, line: TypedLine) -> LoopStep<Self>;
-
     /// Handles a signal.
     fn take_signal(&mut self, signal: <Self::Signals as Arrivals>::Arrival) -> LoopStep<Self>;
 
+    /// The face that asks the person, which then handles lines and time. Without one, the methods below do.
+    fn face(&mut self) -> Option<&mut Face> {
+        None
+    }
+
+    /// Returns whether a line may come now, and asks for it where lines are read on demand.
+    fn wants_line(&mut self) -> bool {
+        self.face().is_some_and(Face::is_line_wanted)
+    }
+
+    /// Takes a line.
+    fn take_line(&mut self, line: TypedLine) -> LoopStep<Self> {
+        if let Some(face) = self.face() {
+            face.take_line(line);
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
     /// When [`Self::tick`] is to be called, if it is.
-    fn due(&self) -> Option<Instant>;
+    fn due(&mut self) -> Option<Instant> {
+        self.face().map(|face| face.due())
+    }
 
     /// It is time.
-    fn tick(&mut self) -> Result<(), Self::Error>;
+    fn tick(&mut self) -> Result<(), Self::Error> {
+        self.face().into_iter().for_each(Face::tick);
+        Ok(())
+    }
 }
 
 /// Runs a front end until it ends.
@@ -113,5 +131,93 @@ async fn until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::io::Write as _;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::line_reader::{LineText, Reading};
+
+    /// What has arrived; after that nothing comes.
+    struct Queued(VecDeque<&'static str>);
+
+    impl Arrivals for Queued {
+        type Arrival = &'static str;
+
+        async fn next(&mut self) -> &'static str {
+            match self.0.pop_front() {
+                Some(arrival) => arrival,
+                None => std::future::pending().await,
+            }
+        }
+
+        fn waiting(&mut self) -> Option<&'static str> {
+            self.0.pop_front()
+        }
+    }
+
+    /// Asks one question after the news, and ends with the line that answers it.
+    struct Asking {
+        news: Queued,
+        lines: LineReader,
+        /// Types one line.
+        person: Option<UnixStream>,
+        log: Vec<String>,
+    }
+
+    impl LineFrontEnd for Asking {
+        type News = Queued;
+        type Signals = Queued;
+        type End = Vec<String>;
+        type Error = Infallible;
+
+        fn inputs(&mut self) -> (&mut Queued, Option<&mut LineReader>) {
+            (&mut self.news, Some(&mut self.lines))
+        }
+
+        fn take_news(&mut self, news: &'static str) -> LoopStep<Self> {
+            self.log.push(news.to_owned());
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn rest(&mut self) -> LoopStep<Self> {
+            self.lines.question_is_put();
+            self.log.push("asked".to_owned());
+            Ok(ControlFlow::Continue(()))
+        }
+
+        fn wants_line(&mut self) -> bool {
+            let Some(mut person) = self.person.take() else { return false };
+            self.lines.want();
+            person.write_all(b"yes\n").unwrap();
+            true
+        }
+
+        fn take_line(&mut self, line: TypedLine) -> LoopStep<Self> {
+            let LineText::Line(text) = line.text else { panic!("not a line") };
+            self.log.push(format!("{text} to {}", line.asked));
+            Ok(ControlFlow::Break(std::mem::take(&mut self.log)))
+        }
+
+        fn take_signal(&mut self, signal: &'static str) -> LoopStep<Self> {
+            Ok(ControlFlow::Break(vec![signal.to_owned()]))
+        }
+    }
+
+    #[tokio::test]
+    async fn news_are_shown_before_a_question_is_asked_and_a_line_is_read_after_it() {
+        let (person, terminal) = UnixStream::pair().unwrap();
+        let lines = LineReader::of(terminal, Reading::OnDemand);
+        let news = Queued(["one", "two"].into());
+        let mut asking = Asking { news, lines, person: Some(person), log: Vec::new() };
+        let Ok(log) = run(&mut asking, &mut Queued(VecDeque::new())).await;
+        assert_eq!(log, ["one", "two", "asked", "yes to 1"]);
+        let Ok(log) = run(&mut asking, &mut Queued(["stop"].into())).await;
+        assert_eq!(log, ["stop"], "a signal ends the wait");
     }
 }

@@ -12,7 +12,6 @@ use crate::model::origin::ChangeOrigin;
 use crate::model::words::Word;
 use crate::sqlite::rows::{self, FromRow};
 
-/// Which proposals.
 #[derive(Clone, Copy)]
 pub(crate) enum ProposalTable {
     Memory,

@@ -193,40 +193,6 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// What is to be done when there is no news: put a question, continue with the input, or leave.
-    fn ask_or_send(&mut self) -> io::Result<Flow> {
-        let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
-        if may_put && self.questions.first().is_some() {
-            self.put()?;
-        }
-        // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
-        let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
-        let is_expecting = self.driver.is_running() || !self.page.is_caught_up();
-        if self.input == Input::Pipe && is_left_alone && is_expecting {
-            return Ok(Flow::Break(()));
-        }
-        // What a script says next was meant for what it could not choose.
-        if self.input == Input::Pipe && self.driver.is_choice_refused() {
-            complain("the rest of the input was not read\n");
-            return Ok(Flow::Break(()));
-        }
-        let next = if self.is_idle() { self.held.pop_front() } else { None };
-        if let Some(text) = next {
-            self.send(text);
-        } else if self.is_input_over {
-            let is_stuck = self.questions.first().is_some() && !self.driver.is_busy();
-            if is_stuck {
-                complain("a question is open, and no further line can answer it\n");
-            }
-            if self.is_idle() || is_stuck {
-                return Ok(Flow::Break(()));
-            }
-        } else if self.input == Input::Terminal {
-            self.want_line()?;
-        }
-        Ok(Flow::Continue(()))
-    }
-
     /// Makes sure that a person sees what is wanted of them, whatever was written meanwhile.
     fn want_line(&mut self) -> io::Result<()> {
         let is_asked = self.asked.is_some_and(|number| number > 0);
@@ -312,48 +278,6 @@ impl<W: Write> Plain<W> {
             ChatEffect::Send(prompt)
         });
     }
-
-    fn handle_signal(&mut self, called: Called) -> io::Result<Flow> {
-        if called == Called::Interrupt && self.input == Input::Terminal {
-            self.page.note_interrupt()?;
-        }
-        match called {
-            Called::GoOn => {
-                self.page.resume();
-                // A shell shows what is typed, and leaves it so.
-                echo::hide_again();
-                Ok(Flow::Continue(()))
-            }
-            // Here the system suspends the program: there is no handler for it.
-            Called::Stop => Ok(Flow::Continue(())),
-            Called::End => Ok(Flow::Break(())),
-            Called::Interrupt if self.driver.is_shell_running() => {
-                self.driver.wish(ChatEffect::StopShell);
-                Ok(Flow::Continue(()))
-            }
-            Called::Interrupt if self.was_interrupted || self.input == Input::Pipe && self.is_idle() => {
-                Ok(Flow::Break(()))
-            }
-            Called::Interrupt => {
-                self.was_interrupted = true;
-                if self.abandoned.take().is_some() {
-                    // What was typed for a question that is closed went with the line.
-                    echo::show();
-                }
-                if self.input == Input::Pipe {
-                    // A stop of a pipe does not mean its next line.
-                    self.is_input_over = true;
-                    self.held.clear();
-                }
-                if self.driver.is_running() || self.driver.is_busy() {
-                    self.driver.wish(ChatEffect::Interrupt);
-                } else {
-                    self.page.say("Ctrl-C again leaves\n")?;
-                }
-                Ok(Flow::Continue(()))
-            }
-        }
-    }
 }
 
 /// May another line of a pipe wait here?
@@ -396,8 +320,38 @@ impl<W: Write> LineFrontEnd for Plain<W> {
         news.map_or(Ok(()), |news| self.show(news)).map(Flow::Continue)
     }
 
+    /// What is to be done when there is no news: put a question, continue with the input, or leave.
     fn rest(&mut self) -> io::Result<Flow> {
-        self.ask_or_send()
+        let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
+        if may_put && self.questions.first().is_some() {
+            self.put()?;
+        }
+        // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
+        let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
+        let is_expecting = self.driver.is_running() || !self.page.is_caught_up();
+        if self.input == Input::Pipe && is_left_alone && is_expecting {
+            return Ok(Flow::Break(()));
+        }
+        // What a script says next was meant for what it could not choose.
+        if self.input == Input::Pipe && self.driver.is_choice_refused() {
+            complain("the rest of the input was not read\n");
+            return Ok(Flow::Break(()));
+        }
+        let next = if self.is_idle() { self.held.pop_front() } else { None };
+        if let Some(text) = next {
+            self.send(text);
+        } else if self.is_input_over {
+            let is_stuck = self.questions.first().is_some() && !self.driver.is_busy();
+            if is_stuck {
+                complain("a question is open, and no further line can answer it\n");
+            }
+            if self.is_idle() || is_stuck {
+                return Ok(Flow::Break(()));
+            }
+        } else if self.input == Input::Terminal {
+            self.want_line()?;
+        }
+        Ok(Flow::Continue(()))
     }
 
     fn wants_line(&mut self) -> bool {
@@ -412,11 +366,49 @@ impl<W: Write> LineFrontEnd for Plain<W> {
         self.read(line)
     }
 
-    fn take_signal(&mut self, signal: Called) -> io::Result<Flow> {
-        self.handle_signal(signal)
+    fn take_signal(&mut self, called: Called) -> io::Result<Flow> {
+        if called == Called::Interrupt && self.input == Input::Terminal {
+            self.page.note_interrupt()?;
+        }
+        match called {
+            Called::GoOn => {
+                self.page.resume();
+                // A shell shows what is typed, and leaves it so.
+                echo::hide_again();
+                Ok(Flow::Continue(()))
+            }
+            // Here the system suspends the program: there is no handler for it.
+            Called::Stop => Ok(Flow::Continue(())),
+            Called::End => Ok(Flow::Break(())),
+            Called::Interrupt if self.driver.is_shell_running() => {
+                self.driver.wish(ChatEffect::StopShell);
+                Ok(Flow::Continue(()))
+            }
+            Called::Interrupt if self.was_interrupted || self.input == Input::Pipe && self.is_idle() => {
+                Ok(Flow::Break(()))
+            }
+            Called::Interrupt => {
+                self.was_interrupted = true;
+                if self.abandoned.take().is_some() {
+                    // What was typed for a question that is closed went with the line.
+                    echo::show();
+                }
+                if self.input == Input::Pipe {
+                    // A stop of a pipe does not mean its next line.
+                    self.is_input_over = true;
+                    self.held.clear();
+                }
+                if self.driver.is_running() || self.driver.is_busy() {
+                    self.driver.wish(ChatEffect::Interrupt);
+                } else {
+                    self.page.say("Ctrl-C again leaves\n")?;
+                }
+                Ok(Flow::Continue(()))
+            }
+        }
     }
 
-    fn due(&self) -> Option<Instant> {
+    fn due(&mut self) -> Option<Instant> {
         self.page.notice_due()
     }
 

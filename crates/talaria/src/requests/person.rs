@@ -2,7 +2,6 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 use talaria_core::api::{Numbered, RequestInfo};
 use talaria_core::event::Event;
@@ -12,7 +11,7 @@ use talaria_core::request::{Answer, Ask};
 use crate::exec::person_or;
 use crate::face::{Answerer, Face, Wish};
 use crate::line_loop::{self, LineFrontEnd, NoNews};
-use crate::line_reader::{LineReader, TypedLine};
+use crate::line_reader::LineReader;
 use crate::look;
 use crate::stops::{Stop, Stops};
 use crate::trouble::{Trouble, exit};
@@ -73,26 +72,12 @@ impl LineFrontEnd for Asking {
         }
     }
 
-    fn wants_line(&mut self) -> bool {
-        self.face.is_line_wanted()
-    }
-
-    fn take_line(&mut self, line: TypedLine) -> Result<Flow, Trouble> {
-        self.face.take_line(line);
-        Ok(Flow::Continue(()))
-    }
-
     fn take_signal(&mut self, stop: Stop) -> Result<Flow, Trouble> {
         Err(given_up().exiting(stop.exit()))
     }
 
-    fn due(&self) -> Option<Instant> {
-        self.face.due()
-    }
-
-    fn tick(&mut self) -> Result<(), Trouble> {
-        self.face.tick();
-        Ok(())
+    fn face(&mut self) -> Option<&mut Face> {
+        Some(&mut self.face)
     }
 }
 

@@ -20,7 +20,6 @@ use crate::trouble::{complain, exit};
 const LONG: u64 = 1000;
 
 impl<W: Write> Plain<W> {
-    /// Shows news.
     pub(super) fn show(&mut self, news: News) -> io::Result<()> {
         match news {
             News::Event(numbered) => {

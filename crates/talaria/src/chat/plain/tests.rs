@@ -11,7 +11,6 @@ use super::*;
 use crate::chat::driver::tests::driver;
 use crate::line_reader::{LineText, TypedLine};
 
-/// What was written.
 #[derive(Clone, Debug, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
