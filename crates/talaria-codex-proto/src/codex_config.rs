@@ -12,7 +12,6 @@ mod markers;
 mod place;
 mod rebuild;
 mod splice;
-mod statements;
 mod survey;
 mod write;
 

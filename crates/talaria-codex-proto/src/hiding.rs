@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::call::{SandboxPolicy, ThreadStart};
 use talaria_core::policy::{ApprovalPolicy, HideHome};
+use talaria_core::toml_write::{push_array, push_inline_table, push_string};
 use talaria_core::version::Version;
 
 mod sandbox;
@@ -194,13 +195,19 @@ impl HidingStart {
 
 /// A value as inline TOML, for an override on a command line.
 pub fn inline_toml(value: &Value) -> String {
+    let mut out = String::new();
+    push_toml(&mut out, value);
+    out
+}
+
+fn push_toml(out: &mut String, value: &Value) {
     match value {
         Value::Object(table) => {
-            let entries: Vec<String> =
-                table.iter().map(|(key, value)| format!("{} = {}", json!(key), inline_toml(value))).collect();
-            format!("{{ {} }}", entries.join(", "))
+            push_inline_table(out, table.iter().map(|(key, value)| (key.as_str(), value)), push_toml);
         }
-        other => other.to_string(),
+        Value::Array(elements) => push_array(out, elements, push_toml),
+        Value::String(text) => push_string(out, text),
+        Value::Bool(_) | Value::Number(_) | Value::Null => out.push_str(&value.to_string()),
     }
 }
 

@@ -12,7 +12,6 @@ use serde_json::value::RawValue;
 use talaria_codex_proto::power::{InForce, PowerCheck};
 use talaria_codex_proto::wire::call::{Call, ThreadStartReply};
 use talaria_codex_proto::wire::history::{History, HistoryTurn};
-use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_core::ids::ThreadId;
 
 use super::client::CallError;
@@ -31,13 +30,6 @@ pub struct AttachedThread {
     /// Its status, and its last few turns, oldest first. A running turn has its completed and running items;
     /// unfinished text is missing, and a command is missing for a moment after it began.
     pub history: History,
-}
-
-impl AttachedThread {
-    /// The turn that runs, if one does.
-    pub fn running_turn(&self) -> Option<&HistoryTurn> {
-        self.history.turns.last().filter(|turn| turn.status == TurnStatus::InProgress)
-    }
 }
 
 /// Why a thread was not resumed as it was.

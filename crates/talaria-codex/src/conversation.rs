@@ -5,7 +5,6 @@
 //! is an errand that runs concurrently with the loop, so that no event has to wait for it. A host that died is replaced
 //! and the thread resumed there.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,10 +74,9 @@ pub trait Watcher: Send {
     /// The conversation moved to another process, which has this name if it outlives its owner.
     fn moved(&mut self, _host: Option<String>, _started: &Started) {}
 
-    /// Queues input for the next turn, with its time limit, and returns the queue length; returns the input if this
-    /// watcher has no queue.
-    fn queue(&mut self, input: Vec<InputPart>, _limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
-        Err(input)
+    /// Queues input for the next turn, with its time limit, and returns the queue length; none if it cannot be stored.
+    fn queue(&mut self, _input: &[InputPart], _limit: Option<Duration>) -> Option<usize> {
+        None
     }
 
     /// The permit to write the input that is sent now, if permits are issued: requested once `sent` has been
@@ -238,8 +236,6 @@ pub struct CodexConversation {
     last_turn: Option<TurnId>,
     /// The last turn left doubts whether Codex still answers.
     is_doubtful: bool,
-    /// Input that waits for the next turn.
-    waiting: VecDeque<Vec<InputPart>>,
     memory: Memory,
     background: BackgroundWatch,
     epoch: Instant,
@@ -281,7 +277,6 @@ impl CodexConversation {
             total: past.total,
             last_turn: past.last_turn,
             is_doubtful: false,
-            waiting: VecDeque::new(),
             memory: Memory::of(past.messages),
             background: BackgroundWatch::default(),
             epoch: Instant::now(),
@@ -312,11 +307,6 @@ impl CodexConversation {
     /// The host it is on, whichever that is.
     pub fn host(&self) -> &CurrentHost {
         &self.current
-    }
-
-    /// Removes the oldest queued input.
-    pub fn next_waiting(&mut self) -> Option<Vec<InputPart>> {
-        self.waiting.pop_front()
     }
 
     /// Sends input and follows the turn to its end. `commands` may come at any time, also before anything is sent.

@@ -199,11 +199,6 @@ impl Host {
         self.thread_slots.count().max(self.threads())
     }
 
-    /// Returns whether this thread was opened here. Then no other host may open it while this one lives.
-    pub fn has_thread(&self, thread: &ThreadId) -> bool {
-        self.thread_slots.has(thread)
-    }
-
     /// Returns the sandbox in force for a thread that was opened here, as Codex reported it.
     pub fn confinement(&self, thread: &ThreadId) -> Option<SandboxInForce> {
         self.thread_slots.confinement(thread)

@@ -143,7 +143,6 @@ impl CodexProcess {
         self.is_kept.store(true, Ordering::Relaxed);
     }
 
-    /// Its pid.
     pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }

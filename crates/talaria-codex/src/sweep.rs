@@ -93,6 +93,8 @@ mod tests {
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
+    use talaria_testkit::eventually;
+
     use super::*;
     use crate::directory::{HostDirectory, Tenure};
 
@@ -112,8 +114,8 @@ mod tests {
         child
     }
 
-    #[test]
-    fn a_host_whose_owner_lives_is_left_alone_and_a_dead_owners_is_ended() {
+    #[tokio::test]
+    async fn a_host_whose_owner_lives_is_left_alone_and_a_dead_owners_is_ended() {
         let hosts = tempfile::tempdir().unwrap();
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let directory = HostDirectory::create(hosts.path(), &nonce, Tenure::Private).unwrap();
@@ -125,14 +127,8 @@ mod tests {
         directory.leave();
         drop(directory);
         // A program that another test starts holds a copy of the lock until it executes.
-        let mut ended = 0;
-        for _ in 0..500 {
-            ended = sweep(hosts.path());
-            if ended > 0 {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let ended =
+            eventually("it is swept", async || Some(sweep(hosts.path())).filter(|ended| *ended > 0)).await;
         assert_eq!(ended, 1);
         assert!(!child.wait().unwrap().success());
         assert!(!hosts.path().join(&nonce).exists());

@@ -66,11 +66,6 @@ impl ThreadSlots {
         self.lock().loaded.retain(|thread, _| !threads.contains(thread));
     }
 
-    /// Returns whether this thread was loaded here.
-    pub(crate) fn has(&self, thread: &ThreadId) -> bool {
-        self.lock().loaded.contains_key(thread)
-    }
-
     /// Returns the sandbox in force for the commands of a thread that was loaded here.
     pub(crate) fn confinement(&self, thread: &ThreadId) -> Option<SandboxInForce> {
         self.lock().loaded.get(thread).cloned()
@@ -115,9 +110,15 @@ mod tests {
         thread_slots.loaded(&ThreadId::new("t"), SandboxInForce::FullAccess);
         assert_eq!(thread_slots.reserved(), 2, "held until the thread is open");
         drop(opening);
-        assert_eq!((thread_slots.reserved(), thread_slots.has(&ThreadId::new("t"))), (1, true));
+        assert_eq!(
+            (thread_slots.reserved(), thread_slots.confinement(&ThreadId::new("t")).is_some()),
+            (1, true)
+        );
         thread_slots.unloaded(&thread_slots.threads());
-        assert_eq!((thread_slots.count(), thread_slots.has(&ThreadId::new("t"))), (0, false));
+        assert_eq!(
+            (thread_slots.count(), thread_slots.confinement(&ThreadId::new("t")).is_some()),
+            (0, false)
+        );
         tokio::time::advance(RESERVATION).await;
         assert_eq!(thread_slots.reserved(), 0);
         drop(thread_slots.begin_opening());

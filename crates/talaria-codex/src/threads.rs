@@ -15,7 +15,7 @@ use talaria_codex_proto::power::{self, InForce, PowerCheck, Refusal};
 use talaria_codex_proto::project;
 use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::call::{
-    ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadFork,
+    Call, ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadFork,
     ThreadInjectItems, ThreadRead, ThreadResume, ThreadSample, ThreadSampleCancel, ThreadSampleReply,
     ThreadStart, ThreadStartReply, ThreadUnsubscribe,
 };
@@ -63,6 +63,24 @@ pub enum RawEvents {
     Told,
     /// It does not: where an accepted command would run cannot be found out.
     NotTold,
+}
+
+/// Where the content of a thread comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// There is none yet.
+    New,
+    /// From a thread that Codex has.
+    Known,
+}
+
+impl Origin {
+    fn raw_events(self) -> RawEvents {
+        match self {
+            Self::New => RawEvents::Told,
+            Self::Known => RawEvents::NotTold,
+        }
+    }
 }
 
 /// The message for the requested options.
@@ -117,22 +135,15 @@ fn offer_plan(start: &mut ThreadStart, layers: &[Value]) {
 impl Host {
     /// Starts a thread. It is refused, and released, if it would have more power than requested.
     pub async fn start_thread(&self, asked: &ThreadStart) -> Result<OpenThread, ThreadError> {
-        let _opening = self.thread_slots().begin_opening();
-        let Prepared { asked, mut sent, profile, warnings } = self.prepare(asked).await?;
-        sent.experimental_raw_events = true;
-        if self.version().types_tools() {
-            for tool in &mut sent.dynamic_tools {
+        let types_tools = self.version().types_tools();
+        self.open_thread(asked, Origin::New, |mut sent| {
+            sent.experimental_raw_events = true;
+            for tool in sent.dynamic_tools.iter_mut().filter(|_| types_tools) {
                 tool.kind = Some(DynamicToolKind::Function);
             }
-        }
-        let reply = self.call(&sent).await?;
-        match self.check(&asked, &reply, profile.as_deref()) {
-            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::Told) }),
-            Err(refusal) => {
-                self.discard(reply.thread.id).await;
-                Err(refusal.into())
-            }
-        }
+            sent
+        })
+        .await
     }
 
     /// Resumes a thread with all requested options. It is refused, and released, if it would have more power than
@@ -142,16 +153,7 @@ impl Host {
         thread: &ThreadId,
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
-        let _opening = self.thread_slots().begin_opening();
-        let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
-        let reply = self.call(&ThreadResume::new(thread.clone(), &sent)).await?;
-        match self.check(&asked, &reply, profile.as_deref()) {
-            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
-            Err(refusal) => {
-                self.release_thread(&reply.thread.id).await;
-                Err(refusal.into())
-            }
-        }
+        self.open_thread(asked, Origin::Known, |sent| ThreadResume::new(thread.clone(), &sent)).await
     }
 
     /// Forks a thread into an ephemeral one. It is refused, and released, if it would have more power than requested.
@@ -160,13 +162,26 @@ impl Host {
         thread: &ThreadId,
         asked: &ThreadStart,
     ) -> Result<OpenThread, ThreadError> {
+        self.open_thread(asked, Origin::Known, |sent| ThreadFork::new(thread.clone(), &sent)).await
+    }
+
+    /// Sends the call that `call` makes of what is to be sent, and compares the answer with what was asked.
+    async fn open_thread<C: Call<Reply = ThreadStartReply>>(
+        &self,
+        asked: &ThreadStart,
+        origin: Origin,
+        call: impl FnOnce(ThreadStart) -> C,
+    ) -> Result<OpenThread, ThreadError> {
         let _opening = self.thread_slots().begin_opening();
         let Prepared { asked, sent, profile, warnings } = self.prepare(asked).await?;
-        let reply = self.call(&ThreadFork::new(thread.clone(), &sent)).await?;
+        let reply = self.call(&call(sent)).await?;
         match self.check(&asked, &reply, profile.as_deref()) {
-            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, RawEvents::NotTold) }),
+            Ok(standing) => Ok(OpenThread { warnings, ..self.open(reply, standing, origin.raw_events()) }),
             Err(refusal) => {
-                self.release_thread(&reply.thread.id).await;
+                match origin {
+                    Origin::New => self.discard(reply.thread.id).await,
+                    Origin::Known => self.release_thread(&reply.thread.id).await,
+                }
                 Err(refusal.into())
             }
         }

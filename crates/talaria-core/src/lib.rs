@@ -9,7 +9,7 @@
 //! configuration), `admission` what a task may be started with, `notice` what a person is notified of and where. `next_step`
 //! is advice to the user, which each client renders. `api` is the data between clients and the engine, `bridge` the MCP tool
 //! as data, `json_line` JSON on one line. `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text`
-//! knows its lines, `toml_write` writes its values, `duration`, `nearest` and `version` parse values and suggest names),
+//! knows its lines, `toml_statements` its statements, `toml_write` writes its values, `duration`, `nearest` and `version` parse values and suggest names),
 //! `servers` the MCP servers in it, `runtime` the choice of who runs turns; `model_choice` validates a model and an effort;
 //! `backoff` says how long to wait before a retry. `tool` is a tool that Talaria offers to models, as data; `memory`
 //! persists across conversations, `learning` is the review that adds to it, `review` the result of one, `skill` instructions
@@ -56,6 +56,7 @@ pub mod servers;
 pub mod skill;
 pub mod subject;
 pub mod toml_problem;
+pub mod toml_statements;
 pub mod toml_text;
 pub mod toml_write;
 pub mod tool;

@@ -137,7 +137,7 @@ pub struct MemoryChange {
 
 /// Returns the digest of a text, in hex.
 pub fn digest(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(Sha256::digest(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A TOML text as it lies in a file, with what a parser forgets: the mark at its beginning and how each line ends.
 //!
-//! Owns lines, their ends and the splicing of pieces; every byte outside a piece is preserved. Independent of keys and
-//! values: `edit`, or another caller that changes a TOML file, provides positions.
+//! Owns lines, their ends and the splicing of pieces; every byte outside a piece stays. Knows nothing of keys and values:
+//! `edit` and Codex's `codex_config` say where, by `toml_statements` and by the spans of a parser.
 
 use std::ops::Range;
 
@@ -84,28 +84,34 @@ impl<'a> TomlText<'a> {
         self.text.len() == self.start() || self.text.ends_with('\n')
     }
 
-    /// The piece that inserts `lines` (each ending with `\n`) below the line that contains `offset`, with its line end.
+    /// Where the last line ends, without its line break.
+    pub fn end_of_last_line(&self) -> usize {
+        let end =
+            self.text.strip_suffix("\r\n").or_else(|| self.text.strip_suffix('\n')).unwrap_or(self.text);
+        end.len().max(self.start())
+    }
+
+    /// The piece that puts whole lines at `at`, where a line begins or the text ends.
     ///
-    /// A missing line end at the end of the file stays missing.
-    pub fn below(&self, offset: usize, lines: &str) -> Piece {
-        let at = self.line_end(offset);
-        let lines = lines.replace('\n', self.newline_at(offset));
+    /// A file whose last line has no end stays such a file.
+    pub fn insert(&self, at: usize, lines: &str) -> Piece {
         if at < self.text.len() || self.is_ended() {
-            return Piece { range: at..at, new: lines };
+            return Piece { range: at..at, new: lines.to_owned() };
         }
-        let newline = self.newline();
-        let body = lines.strip_suffix(newline).unwrap_or(&lines);
-        Piece { range: at..at, new: format!("{newline}{body}") }
+        let body = &lines[..TomlText::new(lines).end_of_last_line()];
+        Piece { range: at..at, new: format!("{}{body}", self.newline()) }
+    }
+
+    /// The piece that puts `lines` (which end with `\n` each) below the line in which `offset` lies, with its line end.
+    pub fn below(&self, offset: usize, lines: &str) -> Piece {
+        self.insert(self.line_end(offset), &lines.replace('\n', self.newline_at(offset)))
     }
 
     /// The piece that removes the lines from `start` to `end`; the end of the file is unchanged.
     pub fn without(&self, start: usize, end: usize) -> Piece {
         let mut start = start;
         if end == self.text.len() && !self.is_ended() {
-            let before = self.text.get(self.start()..start).unwrap_or("");
-            let kept = before.strip_suffix('\n').unwrap_or(before);
-            let kept = kept.strip_suffix('\r').unwrap_or(kept);
-            start = self.start() + kept.len();
+            start = TomlText::new(self.text.get(..start).unwrap_or("")).end_of_last_line();
         }
         Piece { range: start..end, new: String::new() }
     }

@@ -1,7 +1,7 @@
-//! Keys and strings as TOML text, in the one form that Talaria writes: each on one line, whatever is in it.
+//! Keys and values as TOML text, in the one form that Talaria writes: each on one line, whatever is in it.
 //!
-//! So the line endings of the file are none of a value's business, and a program that changes them changes no value. `edit`
-//! and Codex's `codex_config` both write with this.
+//! So the line endings of the file are none of a value's business, and a program that changes them changes no value. `edit`,
+//! Codex's `codex_config` and its permission profiles (`hiding`) write with this; each knows its own kind of value.
 
 use std::fmt::Write as _;
 
@@ -51,6 +51,38 @@ pub fn push_string(out: &mut String, text: &str) {
     }
     out.push_str(&text[plain..]);
     out.push('"');
+}
+
+/// Writes an array; `push` writes each element.
+pub fn push_array<T>(
+    out: &mut String,
+    elements: impl IntoIterator<Item = T>,
+    mut push: impl FnMut(&mut String, T),
+) {
+    out.push('[');
+    let mut between = "";
+    for element in elements {
+        out.push_str(std::mem::replace(&mut between, ", "));
+        push(out, element);
+    }
+    out.push(']');
+}
+
+/// Writes an inline table; `push` writes each value.
+pub fn push_inline_table<'k, T>(
+    out: &mut String,
+    entries: impl IntoIterator<Item = (&'k str, T)>,
+    mut push: impl FnMut(&mut String, T),
+) {
+    out.push('{');
+    let mut between = " ";
+    for (name, value) in entries {
+        out.push_str(std::mem::replace(&mut between, ", "));
+        push_key(out, name);
+        out.push_str(" = ");
+        push(out, value);
+    }
+    out.push_str(if between == " " { "}" } else { " }" });
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use talaria_core::access::{Identity, ProcessFacts};
@@ -131,6 +132,8 @@ struct Inner {
     user_home: Option<PathBuf>,
     /// Locked while a conversation delegates, because the number of its tasks is limited.
     delegating: tokio::sync::Mutex<()>,
+    /// Whether any conversation of the home has delegated anything; where none has, no turn looks for results.
+    has_delegations: AtomicBool,
     hooks: HookDesk,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.

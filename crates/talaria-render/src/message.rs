@@ -98,7 +98,6 @@ impl Message {
         }
     }
 
-    /// The draft.
     pub(crate) fn draft(&self) -> StyledText {
         match &self.body {
             Body::Formatted(markdown) => markdown.draft(),

@@ -14,7 +14,6 @@ use super::styled::StyledLine;
 /// A step that was announced and has not ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
-    /// Its name.
     pub(crate) item: ItemId,
     /// What to call it on screen.
     pub(crate) label: String,

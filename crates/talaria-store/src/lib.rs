@@ -41,6 +41,7 @@ pub use model::memory::{
 pub use model::message::{MessageRow, NewMessage};
 pub use model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
 pub use model::open_options::{Durability, OpenOptions};
+pub use model::origin::ChangeOrigin;
 pub use model::outbox::{NewOutbox, OutboxRow};
 pub use model::prune::{PrunableSession, PrunePolicy, PrunePreview, PruneResult};
 pub use model::request::{

@@ -17,6 +17,7 @@ pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod model_usage;
 pub(crate) mod open_options;
+pub(crate) mod origin;
 pub(crate) mod outbox;
 pub(crate) mod prune;
 pub(crate) mod request;

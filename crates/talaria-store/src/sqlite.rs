@@ -29,6 +29,7 @@ mod model_usage;
 mod open;
 mod outbox;
 mod outbox_claim;
+mod proposal;
 mod prune;
 mod reclaim;
 mod request;

@@ -365,6 +365,11 @@ impl Store {
         dispatch!(self.delegations(parent))
     }
 
+    /// Returns whether any conversation has delegated anything.
+    pub async fn has_delegations(&self) -> Result<bool, StoreError> {
+        dispatch!(self.has_delegations())
+    }
+
     /// Returns the delegated tasks that have ended without their end being reported in the parent's conversation.
     pub async fn unannounced_delegations(&self) -> Result<Vec<DelegationRow>, StoreError> {
         dispatch!(self.unannounced_delegations())

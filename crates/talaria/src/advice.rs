@@ -8,9 +8,7 @@ use talaria_tui::chat::next_step::in_chat;
 /// Where advice is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// In a shell.
     Shell,
-    /// In a chat.
     Chat,
 }
 

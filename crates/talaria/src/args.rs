@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::keeper;
 
+mod asked_settings;
 mod audit;
 mod chat;
 mod codex_runtime;
@@ -23,6 +24,7 @@ mod skills;
 mod start_task;
 mod tasks;
 
+pub(crate) use asked_settings::AskedSettings;
 pub(crate) use audit::Audit;
 pub(crate) use chat::Chat;
 pub(crate) use codex_runtime::CodexRuntime;

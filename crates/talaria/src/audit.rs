@@ -20,7 +20,6 @@ use crate::trouble::Trouble;
 /// How many rows are asked for at a time.
 const PAGE: usize = 1000;
 
-/// Runs the command.
 pub(crate) async fn run(options: &Audit) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

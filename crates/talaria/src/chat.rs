@@ -41,7 +41,7 @@ use signals::Signals;
 
 /// Runs the command. The number is the exit code.
 pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
-    let cwd = input::working_directory(options.cwd.as_deref())?;
+    let cwd = input::working_directory(options.asked.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?.for_many_wishes();
     let opened = opened(&client, &settings, &options).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     if let Face::Plain { because: Some(why) } = &face {
         complain(&format!("{why}; using plain mode\n"));
     }
-    let args::Chat { model, effort, sandbox, approval, mode, .. } = options;
+    let args::AskedSettings { model, effort, sandbox, approval, mode, .. } = options.asked;
     let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
     let said = history.read();

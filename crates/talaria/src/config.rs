@@ -41,7 +41,6 @@ impl From<bool> for Form {
     }
 }
 
-/// Runs the command.
 pub(crate) async fn run(options: &args::Config) -> Result<u8, Trouble> {
     let home = home()?;
     match &options.action {

@@ -15,7 +15,6 @@ use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 
-/// Runs the command.
 pub(crate) async fn run(options: &Context) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

@@ -1,9 +1,11 @@
-//! One turn with a person around it: events are shown, questions asked, Ctrl-C interrupts. `exec` and `demo` use it.
+//! One turn with a person around it: events are shown, questions asked, Ctrl-C interrupts. `exec`, `demo` and `task watch`
+//! use it; the loop is `line_loop`.
 //!
 //! The turn runs in the engine, so this can end at any time without an effect on it. When the engine goes away, because
 //! it is replaced or died, the events continue where they stopped.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
@@ -13,20 +15,22 @@ use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
-use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use crate::engine::refused;
-use crate::face::{Answerer, Face, TICK, Wish};
+use crate::face::{Answerer, Face, Wish};
 use crate::insist::insist;
-use crate::keyboard::{Lines, Typed};
-use crate::stops::{EndSignal, Stop, Stops};
-use crate::trouble::{Trouble, complain, exit};
+use crate::line_loop::{self, Arrivals, LineFrontEnd};
+use crate::line_reader::LineReader;
+use crate::stops::{Stop, Stops};
+use crate::trouble::{Trouble, exit};
 use talaria_render::Renderer;
 
 pub(crate) mod news;
+mod parting;
 
 use news::{News, Stream};
+use parting::{Parting, leave, leave_stopped};
 
 /// A turn that is to be followed.
 #[derive(Debug)]
@@ -67,7 +71,6 @@ impl Followed<'_> {
 }
 
 /// How the show ended.
-#[derive(Debug)]
 pub(crate) struct End {
     /// What the turn came to; of a turn that was left, that this is not known.
     pub(crate) report: Report,
@@ -79,8 +82,6 @@ pub(crate) struct End {
     pub(crate) has_left: bool,
     /// Who answered here, for the next turn: a keyboard is read once, or one reader takes the lines of another.
     pub(crate) answerer: Answerer,
-    /// Where lines arrive that are typed.
-    pub(crate) lines: Option<Lines>,
 }
 
 /// How long what is on its way to the engine is waited for when the person leaves.
@@ -97,51 +98,18 @@ pub(crate) async fn run(
     followed: &Followed<'_>,
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
-    mut lines: Option<Lines>,
     stops: &mut Stops,
 ) -> Result<End, Trouble> {
-    // Unbounded in type, bounded by use: a line that the person types is one wish at most.
-    let (wishes, mut wanted) = mpsc::unbounded_channel();
-    let mut face = Face::new(renderer, answerer, followed.past, wishes);
-    let mut stream = Stream::follow(followed.client, &followed.session, followed.after);
-    let mut returned_by = None;
-    let mut errands = JoinSet::new();
-    let mut ticks = tokio::time::interval(TICK);
-    let mut asked_to_stop = false;
-    let is_onlooker = matches!(followed.bond, Bond::Onlooker(_));
-    let mut has_left = true;
-    let (exit, report) = loop {
-        tokio::select! {
-            news = stream.next() => match take(&mut face, &mut stream, news, followed, &mut returned_by)? {
-                Some(Last::Outcome(report)) => {
-                    has_left = false;
-                    break (report.exit_code(), *report);
-                }
-                Some(Last::EngineStopped) => break leave_stopped(&mut face, followed),
-                None => face.flush(),
-            },
-            _ = ticks.tick() => face.tick(),
-            typed = next_line(&mut lines) => face.take_line(typed),
-            Some(done) = errands.join_next() => report_failure(&mut face, done.ok()),
-            wish = wanted.recv() => match wish {
-                Some(Wish::Answer { ticket, answer, by, digest }) => {
-                    let answer = AnswerRequest { answer: answer.revealed(), by, digest };
-                    errands.spawn(deliver(followed.client.clone(), ticket, answer));
-                }
-                Some(Wish::Interrupt) if is_onlooker => break leave(&mut face, followed, Parting::Unheard),
-                Some(Wish::Interrupt) => drop(errands.spawn(interrupt(followed.client.clone(), followed.session.clone()))),
-                Some(Wish::Leave) | None => break leave(&mut face, followed, Parting::Unheard),
-            },
-            stop = stops.next() => match stop {
-                Stop::Leave(signal) => break leave(&mut face, followed, Parting::Signal { signal, asked_to_stop }),
-                Stop::Asked if asked_to_stop || is_onlooker => break leave(&mut face, followed, Parting::CtrlC),
-                Stop::Asked => {
-                    asked_to_stop = true;
-                    errands.spawn(interrupt(followed.client.clone(), followed.session.clone()));
-                }
-            },
-        }
+    let stream = Stream::follow(followed.client, &followed.session, followed.after);
+    let mut following = Following {
+        followed,
+        face: Face::new(renderer, answerer, followed.past),
+        arrivals: TurnArrivals { stream, errands: JoinSet::new() },
+        returned_by: None,
+        asked_to_stop: false,
     };
+    let Ended { exit, report, has_left } = line_loop::run(&mut following, stops).await?;
+    let Following { face, arrivals: TurnArrivals { mut errands, .. }, .. } = following;
     if has_left {
         // The last answer or request may still be on its way.
         let _ =
@@ -154,50 +122,149 @@ pub(crate) async fn run(
         }
         _ => {
             let started = face.started().cloned();
-            Ok(End { report, exit, started, has_left, answerer: face.into_answerer(), lines })
+            Ok(End { report, exit, started, has_left, answerer: face.into_answerer() })
         }
     }
 }
 
-/// After what nothing more comes.
-enum Last {
-    /// The turn is over.
-    Outcome(Box<Report>),
-    /// A person stopped the engine; how the turn ends is not known here.
-    EngineStopped,
+/// A turn while it is followed.
+struct Following<'a> {
+    followed: &'a Followed<'a>,
+    face: Face,
+    arrivals: TurnArrivals,
+    /// The last turn before this one that returned what waited for it.
+    returned_by: Option<i64>,
+    asked_to_stop: bool,
 }
 
-/// Shows everything that is there; returns the last of it, if that came.
-fn take(
-    face: &mut Face,
-    stream: &mut Stream,
-    news: News,
-    followed: &Followed<'_>,
-    returned_by: &mut Option<i64>,
-) -> Result<Option<Last>, Trouble> {
-    let mut next = Some(news);
-    while let Some(news) = next {
+/// Events of the turn, and what became of what was asked of the engine.
+struct TurnArrivals {
+    stream: Stream,
+    errands: JoinSet<Done>,
+}
+
+enum TurnNews {
+    Stream(News),
+    Done(Option<Done>),
+}
+
+/// How the loop ended.
+struct Ended {
+    exit: u8,
+    report: Report,
+    has_left: bool,
+}
+
+type Flow = ControlFlow<Ended>;
+
+impl Arrivals for TurnArrivals {
+    type Arrival = TurnNews;
+
+    async fn next(&mut self) -> TurnNews {
+        tokio::select! {
+            news = self.stream.next() => TurnNews::Stream(news),
+            Some(done) = self.errands.join_next() => TurnNews::Done(done.ok()),
+        }
+    }
+
+    fn waiting(&mut self) -> Option<TurnNews> {
+        self.stream.waiting().map(TurnNews::Stream)
+    }
+}
+
+impl Arrivals for Stops {
+    type Arrival = Stop;
+
+    async fn next(&mut self) -> Stop {
+        Stops::next(self).await
+    }
+}
+
+impl LineFrontEnd for Following<'_> {
+    type News = TurnArrivals;
+    type Signals = Stops;
+    type End = Ended;
+    type Error = Trouble;
+
+    fn inputs(&mut self) -> (&mut TurnArrivals, Option<&mut LineReader>) {
+        (&mut self.arrivals, self.face.lines())
+    }
+
+    fn take_news(&mut self, news: TurnNews) -> Result<Flow, Trouble> {
         match news {
-            News::Event(numbered) => {
-                if let Some(report) = take_event(face, *numbered, followed, returned_by) {
-                    face.flush();
-                    return Ok(Some(Last::Outcome(Box::new(report))));
+            TurnNews::Stream(News::Event(numbered)) => {
+                let report = take_event(&mut self.face, *numbered, self.followed, &mut self.returned_by);
+                if let Some(report) = report {
+                    self.face.flush();
+                    return Ok(Flow::Break(Ended { exit: report.exit_code(), report, has_left: false }));
                 }
             }
-            News::Away => face.note("the engine does not respond; reconnecting"),
-            News::Back => face.note("reconnected to the engine"),
-            News::Over(Some(ClientError::Stopped)) => return Ok(Some(Last::EngineStopped)),
-            News::Over(error) => {
+            TurnNews::Stream(News::Away) => self.face.note("the engine does not respond; reconnecting"),
+            TurnNews::Stream(News::Back) => self.face.note("reconnected to the engine"),
+            TurnNews::Stream(News::Over(Some(ClientError::Stopped))) => {
+                return Ok(leave_stopped(&mut self.face, self.followed));
+            }
+            TurnNews::Stream(News::Over(error)) => {
                 let trouble = match error {
                     Some(error) => refused("the turn can no longer be followed", &error),
                     None => Trouble::new(exit::FAILED, "the turn can no longer be followed"),
                 };
-                return Err(trouble.try_this(followed.again()).exiting(exit::LOST));
+                return Err(trouble.try_this(self.followed.again()).exiting(exit::LOST));
+            }
+            TurnNews::Done(done) => report_failure(&mut self.face, done),
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    /// Makes everything visible, and does what the face wants of the engine.
+    fn rest(&mut self) -> Result<Flow, Trouble> {
+        self.face.flush();
+        for wish in self.face.take_wishes() {
+            match wish {
+                Wish::Answer { ticket, answer, by, digest } => {
+                    let answer = AnswerRequest { answer: answer.revealed(), by, digest };
+                    self.arrivals.errands.spawn(deliver(self.followed.client.clone(), ticket, answer));
+                }
+                Wish::Interrupt if !self.is_onlooker() => self.interrupt(),
+                Wish::Interrupt | Wish::Leave => return Ok(self.leave(Parting::Unheard)),
             }
         }
-        next = stream.waiting();
+        Ok(Flow::Continue(()))
     }
-    Ok(None)
+
+    fn take_signal(&mut self, stop: Stop) -> Result<Flow, Trouble> {
+        match stop {
+            Stop::Leave(signal) => {
+                return Ok(self.leave(Parting::Signal { signal, asked_to_stop: self.asked_to_stop }));
+            }
+            Stop::Asked if self.asked_to_stop || self.is_onlooker() => {
+                return Ok(self.leave(Parting::CtrlC));
+            }
+            Stop::Asked => {
+                self.asked_to_stop = true;
+                self.interrupt();
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn face(&mut self) -> Option<&mut Face> {
+        Some(&mut self.face)
+    }
+}
+
+impl Following<'_> {
+    fn is_onlooker(&self) -> bool {
+        matches!(self.followed.bond, Bond::Onlooker(_))
+    }
+
+    fn interrupt(&mut self) {
+        self.arrivals.errands.spawn(interrupt(self.followed.client.clone(), self.followed.session.clone()));
+    }
+
+    fn leave(&mut self, parting: Parting) -> Flow {
+        leave(&mut self.face, self.followed, parting)
+    }
 }
 
 /// Shows what belongs to the turn; those before it are passed over. `returned_by` is the last of them that returned what
@@ -253,104 +320,6 @@ fn report_failure(face: &mut Face, done: Option<Done>) {
     }
 }
 
-/// Why a turn is left before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Parting {
-    /// Ctrl-C, which has stopped what it could.
-    CtrlC,
-    /// A signal that means the command and not the turn.
-    Signal { signal: EndSignal, asked_to_stop: bool },
-    /// The terminal is gone, or the output has no reader: no words arrive.
-    Unheard,
-}
-
-/// The person goes, the turn stays.
-fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) -> (u8, Report) {
-    let (who, exit) = match parting {
-        Parting::Signal { signal, .. } => (format!("{} ended this command", signal.name()), signal.exit()),
-        Parting::CtrlC | Parting::Unheard => ("you left".to_owned(), exit::INTERRUPTED),
-    };
-    let why = match (&followed.bond, parting) {
-        (Bond::Demo, _) => format!("{who} before the turn ended; the demo ends with it"),
-        // The first Ctrl-C asked the turn to stop.
-        (Bond::Owner, Parting::CtrlC | Parting::Signal { asked_to_stop: true, .. }) => format!(
-            "{who} before the turn ended; it was asked to stop, and continues until it does: {}",
-            followed.again()
-        ),
-        (Bond::Owner | Bond::Onlooker(_), _) => {
-            let questions = questions_left(face);
-            format!("{who} before the turn ended; it continues{questions}: {}", followed.again())
-        }
-    };
-    let report = Report::new(Outcome::Lost { why }, None, Usage::default(), 0);
-    face.leave(&report, exit);
-    if let Some(words) = parting_words(followed, &who, parting, questions_left(face)) {
-        complain(&words);
-    }
-    (exit, report)
-}
-
-/// Fate of the questions of a turn that continues without this command, if that is not what was asked for: only the
-/// command declined them.
-fn questions_left(face: &Face) -> &'static str {
-    if face.declines_all() {
-        ", and questions that this command would have declined wait for an answer (talaria requests list)"
-    } else {
-        ""
-    }
-}
-
-/// The line that says how to come back; none where it reaches no reader.
-fn parting_words(
-    followed: &Followed<'_>,
-    who: &str,
-    parting: Parting,
-    questions: &'static str,
-) -> Option<String> {
-    let again = followed.again();
-    Some(match (parting, &followed.bond) {
-        (Parting::Unheard, _) => return None,
-        (_, Bond::Demo) => format!("{who} before the turn ended; the demo ends, and the turn with it\n"),
-        (Parting::CtrlC, Bond::Owner) => format!(
-            "you left before the turn ended; it was asked to stop, and continues until it does\n\
-             follow it: {again}\n\
-             stop it, and everything else: talaria stop\n"
-        ),
-        (Parting::CtrlC, Bond::Onlooker(task)) => format!(
-            "you left; the task continues\n\
-             watch it: {again}\n\
-             stop it:  talaria task interrupt {task}\n"
-        ),
-        (Parting::Signal { asked_to_stop: true, .. }, Bond::Owner) => {
-            format!("{who}; the turn was asked to stop, and continues until it does. Follow it: {again}\n")
-        }
-        (Parting::Signal { .. }, Bond::Owner) => {
-            format!(
-                "{who}; the turn continues{questions}. Follow it, or stop it there with Ctrl-C: {again}\n"
-            )
-        }
-        (Parting::Signal { .. }, Bond::Onlooker(task)) => {
-            format!(
-                "{who}; the task continues{questions}. Watch it: {again}; stop it: talaria task interrupt {task}\n"
-            )
-        }
-    })
-}
-
-/// A person stopped the engine. The turn may continue without it; this command starts no other to find out.
-fn leave_stopped(face: &mut Face, followed: &Followed<'_>) -> (u8, Report) {
-    let why = "the engine was stopped before the turn was seen to end";
-    let report = Report::new(Outcome::Lost { why: why.to_owned() }, None, Usage::default(), 0);
-    let again = followed.again();
-    let report = report.with_hint(again.clone());
-    face.leave(&report, exit::INTERRUPTED);
-    complain(&format!(
-        "{why}: it was ended with `talaria stop`, and this command does not start it again\n\
-         see what happened to the turn: {again}\n"
-    ));
-    (exit::INTERRUPTED, report)
-}
-
 async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Done {
     let result = insist(|| client.answer(ticket.as_str(), &answer)).await;
     Done::Answer(ticket, result.map(drop))
@@ -358,14 +327,4 @@ async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Don
 
 async fn interrupt(client: Client, session: SessionId) -> Done {
     Done::Interrupt(insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User })).await)
-}
-
-/// The next line that was typed. The reader says why it ends before it does; then nothing comes any more.
-async fn next_line(lines: &mut Option<Lines>) -> Typed {
-    if let Some(receiver) = lines
-        && let Some(typed) = receiver.recv().await
-    {
-        return typed;
-    }
-    std::future::pending().await
 }

@@ -31,7 +31,6 @@ mod script;
 
 const STOPPED: &str = "the demo was stopped before its turn started";
 
-/// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;
@@ -161,8 +160,8 @@ async fn tell(
     let SessionStarted { id: session, turn, after, .. } = started;
     let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Demo };
     let renderer = Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()));
-    let (answerer, lines) = person_or(Answerer::Demo, renderer.as_ref());
-    conversation::run(&followed, renderer, answerer, lines, stops).await
+    let answerer = person_or(Answerer::Demo, renderer.as_ref());
+    conversation::run(&followed, renderer, answerer, stops).await
 }
 
 /// How to call this program from here: by its name if that finds it, else by its path.

@@ -54,7 +54,6 @@ impl Check {
     }
 }
 
-/// Runs the command.
 pub(crate) async fn run(options: &Doctor) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let look = look::of_stdout();

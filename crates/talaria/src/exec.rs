@@ -16,12 +16,12 @@ use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 
-use crate::args::{Approve, Exec};
+use crate::args::{Approve, AskedSettings, Exec};
 use crate::conversation::{self, Bond, End, Followed};
 use crate::engine::{self, refused_id};
 use crate::face::{Answerer, Face};
 use crate::input::Silence;
-use crate::keyboard::{Keyboard, Lines};
+use crate::keyboard::Keyboard;
 use crate::last_open::LastOpen;
 use crate::output::{for_people, print};
 use crate::patience::patiently;
@@ -49,7 +49,7 @@ async fn run_turn(options: &Exec) -> Result<u8, Trouble> {
     let silence = if options.stdin { Silence::ToTheEnd } else { Silence::Briefly };
     let input = input::for_exec(options.prompt.as_deref(), silence, &options.image)?;
     let mut stops = Stops::listen()?;
-    let cwd = input::working_directory(options.cwd.as_deref())?;
+    let cwd = input::working_directory(options.asked.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let handed = Cell::new(false);
     let starting = async {
@@ -114,9 +114,7 @@ fn show_last(options: &Exec, detail: &SessionDetail) -> Result<u8, Trouble> {
             .try_this(format!("talaria exec --resume {name} \"…\" starts a turn")));
     };
     complain(&format!("no turn is running in {name}; its last turn ended like this:\n"));
-    // Unbounded in type; without a receiver nothing waits in it.
-    let (wishes, _) = tokio::sync::mpsc::unbounded_channel();
-    let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0, wishes);
+    let mut face = Face::new(renderer(options, id), Answerer::Elsewhere, 0);
     face.show_ended(&report, took);
     if options.quiet {
         complain(&complaint(&report));
@@ -126,15 +124,14 @@ fn show_last(options: &Exec, detail: &SessionDetail) -> Result<u8, Trouble> {
 
 async fn follow(options: &Exec, followed: &Followed<'_>, stops: &mut Stops) -> Result<u8, Trouble> {
     let renderer = renderer(options, &followed.session);
-    let (answerer, lines) = match options.approve {
+    let answerer = match options.approve {
         // A turn that was started elsewhere is not refused anything because it is not watched here.
         Approve::Ask if options.attach.is_some() => person_or(Answerer::Elsewhere, renderer.as_ref()),
         Approve::Ask => person_or(Answerer::Nobody, renderer.as_ref()),
-        Approve::Wait => (Answerer::Elsewhere, None),
-        Approve::Decline | Approve::All => (Answerer::Nobody, None),
+        Approve::Wait => Answerer::Elsewhere,
+        Approve::Decline | Approve::All => Answerer::Nobody,
     };
-    let End { report, exit, has_left, .. } =
-        conversation::run(followed, renderer, answerer, lines, stops).await?;
+    let End { report, exit, has_left, .. } = conversation::run(followed, renderer, answerer, stops).await?;
     // Why it was left has been said, and how the turn ends is not known.
     if options.quiet && !has_left {
         complain(&complaint(&report));
@@ -151,12 +148,12 @@ fn turn(options: &Exec, input: Vec<InputPart>) -> NewTurn {
     };
     NewTurn {
         input,
-        model: options.model.clone(),
-        effort: options.effort.clone(),
+        model: options.asked.model.clone(),
+        effort: options.asked.effort.clone(),
         limit_ms: options.timeout.map(milliseconds),
         quiet_after_ms: None,
         answers,
-        mode: options.mode,
+        mode: options.asked.mode,
         caller: caller::describe(),
     }
 }
@@ -175,7 +172,7 @@ async fn start(
             Err(error) => Err(refused_id("cannot resume this conversation", &error)),
         };
     }
-    let Exec { sandbox, approval, .. } = *options;
+    let AskedSettings { sandbox, approval, .. } = options.asked;
     let new = NewSession { kind: Kind::Exec, cwd, model: None, sandbox, approval, turn };
     client.start_session(&new).await.map_err(|error| not_confirmed("cannot start the turn", &error))
 }
@@ -208,6 +205,7 @@ fn no_turn(trouble: &Trouble) -> String {
         exit::INTERRUPTED => Outcome::Interrupted { by: Who::User },
         // The engine may have begun it.
         exit::LOST | exit::TERMINATED | exit::HUNG_UP => Outcome::Lost { why: trouble.summary() },
+        exit::CODEX => Outcome::Failed { code: FailureCode::Codex, message: trouble.summary() },
         _ => Outcome::Failed { code: FailureCode::Other, message: trouble.summary() },
     };
     let report = Report::new(outcome, None, Usage::default(), 0);
@@ -239,11 +237,8 @@ fn renderer(options: &Exec, session: &SessionId) -> Box<dyn Renderer + Send> {
 }
 
 /// A person is asked only where the question can be seen and the answer typed.
-pub(crate) fn person_or(otherwise: Answerer, renderer: &dyn Renderer) -> (Answerer, Option<Lines>) {
-    match renderer.can_ask().then(Keyboard::open).flatten() {
-        Some((keyboard, lines)) => (Answerer::Person(keyboard), Some(lines)),
-        None => (otherwise, None),
-    }
+pub(crate) fn person_or(otherwise: Answerer, renderer: &dyn Renderer) -> Answerer {
+    renderer.can_ask().then(Keyboard::open).flatten().map_or(otherwise, Answerer::Person)
 }
 
 /// A duration as the API has it.
@@ -270,5 +265,7 @@ mod tests {
         assert_eq!((&told["outcome"], &told["exit"]), (&"interrupted".into(), &4.into()), "{told}");
         let told = line(&not_confirmed("cannot start the turn", &ClientError::Stopped));
         assert_eq!((&told["outcome"], &told["exit"]), (&"failed".into(), &1.into()), "{told}");
+        let told = line(&Trouble::new(exit::CODEX, "Codex is missing"));
+        assert_eq!((&told["code"], &told["exit"]), (&"codex".into(), &6.into()), "{told}");
     }
 }

@@ -1,7 +1,7 @@
 //! The face of a running turn: shows its events, and asks its questions here.
 //!
 //! `conversation` calls it for every event, for lines that were typed and when time passed; what it wants of the engine
-//! it says through `wishes`. A face that cannot be written to any more stops the turn, because its reader would not see what it
+//! it leaves in `wishes`. A face that cannot be written to any more stops the turn, because its reader would not see what it
 //! does; but a terminal that was closed only ends the show.
 
 use std::io;
@@ -14,9 +14,9 @@ use talaria_core::ids::TicketId;
 use talaria_core::outcome::Report;
 use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_server::client::ClientError;
-use tokio::sync::mpsc;
 
-use crate::keyboard::{Asked, Keyboard, Keys, Typed};
+use crate::keyboard::Keyboard;
+use crate::line_reader::{LineReader, LineText, TypedLine};
 use crate::questions::{LineAnswer, Questions, Taken};
 use crate::trouble::complain;
 use crate::{echo, look};
@@ -24,7 +24,6 @@ use talaria_render::dialog::Dialog;
 use talaria_render::{Renderer, Shown};
 
 /// Who answers when Codex asks.
-#[derive(Debug)]
 pub(crate) enum Answerer {
     /// The person at the keyboard.
     Person(Keyboard),
@@ -41,11 +40,8 @@ pub(crate) enum Answerer {
 pub(crate) enum Wish {
     /// An answer to a request.
     Answer {
-        /// Which.
         ticket: TicketId,
-        /// What.
         answer: Answer,
-        /// Who.
         by: Who,
         /// Digest of the question that was shown.
         digest: Option<String>,
@@ -60,7 +56,7 @@ pub(crate) enum Wish {
 pub(crate) struct Face {
     renderer: Box<dyn Renderer + Send>,
     answerer: Answerer,
-    wishes: mpsc::UnboundedSender<Wish>,
+    wishes: Vec<Wish>,
     questions: Questions,
     /// What happened up to here is over: questions asked then may have been answered.
     past: i64,
@@ -68,10 +64,11 @@ pub(crate) struct Face {
     unanswered: Vec<(TicketId, Ask, Option<String>)>,
     age: Age,
     last_event: Instant,
+    next_tick: Instant,
     /// The turn was asked to stop: nothing is asked any more.
     is_stopping: bool,
-    /// What the keyboard was read for last.
-    asked: Option<Asked>,
+    /// What the keyboard was read for last: which question, which step of it, and its number among all that were put.
+    asked: Option<(TicketId, usize, u64)>,
     started: Option<Started>,
     broken: Option<io::Error>,
 }
@@ -99,29 +96,20 @@ impl Age {
     }
 }
 
-/// What a line that is typed now answers.
-fn step_of(ticket: &TicketId, dialog: &Dialog) -> Asked {
-    Asked { ticket: ticket.clone(), step: dialog.count() }
-}
-
 impl Face {
     /// Makes a face; events up to the number `past` are only shown.
-    pub(crate) fn new(
-        renderer: Box<dyn Renderer + Send>,
-        answerer: Answerer,
-        past: i64,
-        wishes: mpsc::UnboundedSender<Wish>,
-    ) -> Self {
+    pub(crate) fn new(renderer: Box<dyn Renderer + Send>, answerer: Answerer, past: i64) -> Self {
         let now = Instant::now();
         Self {
             renderer,
             answerer,
-            wishes,
+            wishes: Vec::new(),
             questions: Questions::default(),
             past,
             unanswered: Vec::new(),
             age: Age::default(),
             last_event: now,
+            next_tick: now,
             is_stopping: false,
             asked: None,
             started: None,
@@ -156,8 +144,14 @@ impl Face {
         self.flush();
     }
 
+    /// When [`Self::tick`] is to be called.
+    pub(crate) fn due(&self) -> Instant {
+        self.next_tick
+    }
+
     /// Lets the spinner turn, in the window as wide as it is now.
     pub(crate) fn tick(&mut self) {
+        self.next_tick = Instant::now() + TICK;
         let now = self.age.now();
         if self.renderer.can_ask() {
             self.renderer.resize(look::columns());
@@ -170,27 +164,43 @@ impl Face {
         self.flush();
     }
 
-    /// Takes what the person typed.
-    pub(crate) fn take_line(&mut self, typed: Typed) {
-        if let Answerer::Person(keyboard) = &mut self.answerer {
-            keyboard.line_came();
+    /// Returns what it wants of the engine since it was asked last.
+    pub(crate) fn take_wishes(&mut self) -> Vec<Wish> {
+        std::mem::take(&mut self.wishes)
+    }
+
+    /// Where a person types; none where no one is asked here.
+    pub(crate) fn lines(&mut self) -> Option<&mut LineReader> {
+        match &mut self.answerer {
+            Answerer::Person(keyboard) => Some(&mut keyboard.lines),
+            Answerer::Nobody | Answerer::Elsewhere | Answerer::Demo => None,
         }
+    }
+
+    /// Returns whether a line was asked for that has not come yet.
+    pub(crate) fn is_line_wanted(&mut self) -> bool {
+        self.lines().is_some_and(|lines| lines.is_waiting())
+    }
+
+    /// Takes what the person typed.
+    pub(crate) fn take_line(&mut self, line: TypedLine) {
         self.renderer.prompt_read();
-        if matches!(typed.keys, Keys::Failed) {
+        if line.text == LineText::Failed {
             return self.wish(Wish::Leave);
         }
         let Some((ticket, dialog)) = self.questions.first() else { return };
         // It was typed for a question or a step that is gone: the person has not seen this one.
-        if typed.asked != Some(step_of(ticket, dialog)) {
-            return self.prompt();
-        }
-        match typed.keys {
-            Keys::Line(text) => match self.questions.take(&text) {
+        let is_seen = self.asked.as_ref().is_some_and(|(asked, step, number)| {
+            asked == ticket && *step == dialog.count() && *number == line.asked
+        });
+        match line.text {
+            LineText::Line(text) if is_seen => match self.questions.take(&text) {
                 Taken::Answer(answer) => self.send_answer(answer, Who::User),
                 Taken::Ask => self.prompt(),
             },
             // Closing the input is a no.
-            Keys::Closed | Keys::Failed => self.decline_first(Who::User),
+            LineText::Over | LineText::TooLong if is_seen => self.decline_first(Who::User),
+            _ => self.prompt(),
         }
     }
 
@@ -300,9 +310,9 @@ impl Face {
 
     /// Shows what is wanted and waits for a line. `Err` means that what is typed would be seen and must not be.
     fn ask(&mut self, ticket: &TicketId, dialog: &Dialog) -> io::Result<()> {
-        let asked = step_of(ticket, dialog);
+        let is_asked = |(asked, step, _): &(TicketId, usize, u64)| asked == ticket && *step == dialog.count();
         if let Answerer::Person(keyboard) = &self.answerer
-            && self.asked.as_ref() != Some(&asked)
+            && !self.asked.as_ref().is_some_and(is_asked)
         {
             echo::show();
             if dialog.is_secret() {
@@ -310,12 +320,12 @@ impl Face {
             }
             // Text typed for another question is no answer to this one.
             keyboard.forget_typed();
-            self.asked = Some(asked.clone());
+            self.asked = Some((ticket.clone(), dialog.count(), keyboard.lines.question_is_put()));
         }
         self.write(|renderer| renderer.prompt(ticket, dialog));
         self.flush();
-        if let Answerer::Person(keyboard) = &mut self.answerer {
-            keyboard.want_line(asked);
+        if let Some(lines) = self.lines() {
+            lines.want();
         }
         Ok(())
     }
@@ -349,9 +359,8 @@ impl Face {
         self.wish(Wish::Answer { ticket, answer, by, digest });
     }
 
-    /// The receiver is gone when the show is over.
     fn wish(&mut self, wish: Wish) {
-        let _ = self.wishes.send(wish);
+        self.wishes.push(wish);
     }
 
     fn write(&mut self, show: impl FnOnce(&mut dyn Renderer) -> io::Result<()>) {
@@ -370,7 +379,7 @@ impl Face {
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// How often the spinner turns.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
+const TICK: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

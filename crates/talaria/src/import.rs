@@ -19,7 +19,6 @@ use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
 use talaria_render::plain_line;
 
-/// Runs the command.
 pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
     let (path, json) = match &options.source {
         ImportSource::CodexBridge { path, json } => (path, json),

@@ -41,7 +41,6 @@ struct Opened {
 }
 
 impl LastOpen {
-    /// The one in this home.
     pub(crate) fn in_home(root: &Path) -> Self {
         let path = root.join("last_open.jsonl");
         Self { path, latest: Arc::default(), writing: Arc::default() }

@@ -34,6 +34,8 @@ mod keeper;
 mod keyboard;
 mod last_open;
 mod left;
+mod line_loop;
+mod line_reader;
 mod lines_file;
 mod look;
 mod mcp;

@@ -20,7 +20,6 @@ use crate::trouble::{Trouble, complain, exit};
 /// How much of the input is passed on at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Runs the command.
 pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let cannot =

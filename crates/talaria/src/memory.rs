@@ -57,7 +57,6 @@ impl MemoryPage {
     }
 }
 
-/// Runs the command.
 pub(crate) async fn run(options: &Memory) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

@@ -32,7 +32,6 @@ use outcome::{Done, Outcome};
 use report::{Line, Stage};
 use wish::{Itself, Wish};
 
-/// Runs the command.
 pub(crate) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let work = async { if options.undo { undo::run(options).await } else { migrate(options).await } };

@@ -35,7 +35,6 @@ const UNKNOWN: &str = "not known yet";
 /// Explains it.
 const UNCONFIRMED: &str = "not known yet: the engine was restarted, and Codex has not reported whether the command is still running\n";
 
-/// Runs the command.
 pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     // An engine that was killed leaves Codex and its commands running: only the next engine knows which.

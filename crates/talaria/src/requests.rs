@@ -28,7 +28,6 @@ mod person;
 /// The longest answers that are read from standard input.
 const ANSWERS_LIMIT: u64 = 1024 * 1024;
 
-/// Runs the command.
 pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

@@ -22,7 +22,6 @@ use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
 use talaria_render::plain;
 
-/// Runs the command.
 pub(crate) async fn run(options: &CodexRuntime) -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     print(

@@ -23,7 +23,6 @@ use crate::trouble::{Trouble, complain, exit};
 /// After how long without anything to do an engine ends, unless the configuration says otherwise.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// Runs the command.
 pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     let settings = Settings::load()?;
     // An engine that was started by a command lives on with what is right in the file.

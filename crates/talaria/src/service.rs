@@ -20,7 +20,6 @@ mod unit;
 use mark::Author;
 use unit::{System, Unit};
 
-/// Runs the command.
 pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
     let place = Place::find()?;
     let words = match options.action {

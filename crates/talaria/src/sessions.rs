@@ -25,7 +25,6 @@ mod show;
 
 pub(crate) use export::to_file;
 
-/// Runs the command.
 pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

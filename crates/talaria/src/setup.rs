@@ -10,7 +10,6 @@ use crate::settings::{Settings, login_hint};
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 
-/// Runs the command.
 pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;

@@ -32,7 +32,6 @@ enum SkillAnswer {
     Done(SkillDone, &'static str),
 }
 
-/// Runs the command.
 pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;

@@ -21,7 +21,6 @@ use crate::{args, left, look, ps};
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, plain_line, styled_in_rows};
 
-/// Runs the command.
 pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
     let settings = Settings::load()?;
     let asking = async {

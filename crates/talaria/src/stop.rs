@@ -26,7 +26,6 @@ const UNANSWERED: Duration = Duration::from_secs(5);
 /// How often is looked whether it is.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Runs the command.
 pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
     let settings = Settings::load()?;
     let cannot = |error: &ClientError| refused("cannot stop the engine", error);

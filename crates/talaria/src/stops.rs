@@ -65,7 +65,6 @@ impl EndSignal {
         }
     }
 
-    /// Its name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Terminate => "SIGTERM",

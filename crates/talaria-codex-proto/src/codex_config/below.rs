@@ -4,9 +4,9 @@
 //! Such a key is the user's and is kept when our table above it is removed. But a key that Codex supports in such a
 //! table was meant for it, and then the whole entry is the user's. Called by `survey` when all entries are found.
 
+use talaria_core::toml_statements::first_part;
 use toml::de::DeValue;
 
-use super::statements::{Kind, first_part};
 use super::survey::Survey;
 use super::{Record, digest};
 
@@ -60,8 +60,6 @@ fn is_free(survey: &mut Survey<'_>, at: usize, before: &Record<'_>) -> bool {
 
 /// The name of a key as it is written.
 pub(super) fn name_of<'a>(survey: &Survey<'a>, number: usize) -> Option<&'a str> {
-    match &survey.statements.get(number)?.kind {
-        Kind::Value(name) => survey.text.get(name.clone()).map(str::trim),
-        _ => None,
-    }
+    let statement = survey.statements.get(number)?;
+    survey.text.get(statement.kind.name()?).map(str::trim)
 }

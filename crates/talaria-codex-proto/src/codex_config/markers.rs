@@ -3,9 +3,10 @@
 //! A line is a marker only if it is exactly one of ours, so that no comment of the user's is taken for one. The end
 //! marker carries a digest of the entries between the two; if it fits, no one but a Talaria wrote them.
 
+use talaria_core::toml_statements::{StatementKind, TomlStatement};
+
 use super::digest;
 use super::place::EntryPlace;
-use super::statements::{Kind, Statement};
 
 /// The line before.
 pub(super) const START: &str =
@@ -53,11 +54,11 @@ pub(super) struct Markers<'a> {
 }
 
 /// Finds the markers among the statements of a text.
-pub(super) fn markers<'a>(text: &'a str, statements: &[Statement]) -> Markers<'a> {
+pub(super) fn markers<'a>(text: &'a str, statements: &[TomlStatement]) -> Markers<'a> {
     let mut found = Markers::default();
     let mut open = None;
     for (number, statement) in statements.iter().enumerate() {
-        if statement.kind != Kind::Comment {
+        if statement.kind != StatementKind::Comment {
             continue;
         }
         let line = text.get(statement.bytes.clone()).unwrap_or_default().trim();

@@ -12,15 +12,15 @@ use toml::de::DeTable;
 use super::below::{Below, name_of};
 use super::markers::{START, end};
 use super::place::EntryPlace;
-use super::splice::{Fate, Rest};
-use super::statements::Kind;
+use super::splice::{Fate, put_in, take_out};
 use super::survey::{Found, Owner, Survey};
 use super::{Added, AddedEntry, Additions, Freed, Planned, Record, Undecided, UsersOwn, Why, digest, write};
 use talaria_core::config::{ConfigProblem, Severity, position};
 use talaria_core::servers::{CodexServer, ServerField};
+use talaria_core::toml_statements::StatementKind;
+use talaria_core::toml_text::TomlText;
 
-const MARK: &str = "\u{feff}";
-/// Content of a plugin's entry.
+/// What an entry of a plugin says.
 const SWITCHED_ON: [(&str, ServerField<'static>); 1] = [("enabled", ServerField::Is(true))];
 
 /// A planned entry.
@@ -109,7 +109,7 @@ fn rebuild_with(
     below: Below,
 ) -> Result<Planned, ConfigProblem> {
     let record = before.record();
-    let survey = survey(current, &record, below)?;
+    let survey = Survey::new(current, parse(current)?, &record, below);
     let places: HashSet<&EntryPlace> = wanted.iter().map(|wanted| &wanted.place).collect();
     let is_undecided = |place: &EntryPlace| undecided.iter().any(|one| one.covers(place));
     let owners = survey.owners(&record, |place| places.contains(place), is_undecided);
@@ -134,11 +134,10 @@ fn rebuild_with(
     let text = if stands_already(&survey, &owners, &writing) {
         current.to_owned()
     } else {
-        let mark = if current.starts_with(MARK) { MARK } else { "" };
-        let rest = Rest::of(&survey, fates(&survey, &owners));
+        let rest = take_out(&survey, fates(&survey, &owners));
         let moving = open.iter().copied().filter(|entry| is_movable(&survey, entry));
         let moving: Vec<&Found> = others.iter().copied().chain(moving).collect();
-        rest.with(mark, &block(&survey, &moving, &writing, rest.newline()))
+        put_in(&rest, &block(&survey, &moving, &writing, TomlText::new(&rest).newline()))
     };
     let undecided = open.iter().map(|entry| entry.place.clone()).collect();
     let others = others.iter().map(|entry| entry.place.clone()).collect();
@@ -156,21 +155,16 @@ fn freed(survey: &Survey<'_>) -> Vec<Freed> {
 /// its own stays there.
 fn is_movable(survey: &Survey<'_>, entry: &Found) -> bool {
     let first = entry.statements.first().and_then(|number| survey.statements.get(*number));
-    entry.region.is_some() && first.is_some_and(|first| matches!(first.kind, Kind::Table(_)))
+    entry.region.is_some() && first.is_some_and(|first| matches!(first.kind, StatementKind::Table(_)))
 }
 
 /// Text between markers with a valid seal.
 pub(super) fn sealed(current: &str) -> Result<Added, ConfigProblem> {
-    let survey = survey(current, &Record::new(), Below::Free)?;
+    let survey = Survey::new(current, parse(current)?, &Record::new(), Below::Free);
     let owners = survey.owners(&Record::new(), |_| true, |_| false);
     let entry =
         |found: &Found| Some(AddedEntry { place: found.place.clone(), digest: found.digest.clone()? });
     Ok(Added { entries: owned_by(&survey, &owners, Owner::Us).into_iter().filter_map(entry).collect() })
-}
-
-fn survey<'a>(current: &'a str, record: &Record<'_>, below: Below) -> Result<Survey<'a>, ConfigProblem> {
-    let text = current.strip_prefix(MARK).unwrap_or(current);
-    Ok(Survey::new(text, parse(text)?, record, below))
 }
 
 /// Reads a text as TOML, without what only its writer needs to know: that takes half as long.

@@ -7,20 +7,20 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use talaria_core::toml_statements::{StatementKind, TomlStatement, first_part, parts, statements};
 use toml::de::{DeTable, DeValue};
 
 use super::below::Below;
 use super::markers::{Markers, Region, markers, seal};
 use super::place::EntryPlace::{self, DefaultPermissions};
 use super::place::TABLES;
-use super::statements::{Kind, Statement, first_part, parts, statements};
 use super::{Record, below, digest};
 
 /// A text with what was found in it.
 pub(super) struct Survey<'a> {
     pub(super) text: &'a str,
     pub(super) document: DeTable<'a>,
-    pub(super) statements: Vec<Statement>,
+    pub(super) statements: Vec<TomlStatement>,
     pub(super) markers: Markers<'a>,
     pub(super) entries: Vec<Found>,
     /// Statements that set one of our tables to a value, so that nothing can be added to it: the table, the statement.
@@ -103,7 +103,7 @@ impl<'a> Survey<'a> {
     }
 
     /// The bytes of a statement.
-    pub(super) fn source(&self, statement: &Statement) -> &'a str {
+    pub(super) fn source(&self, statement: &TomlStatement) -> &'a str {
         self.text.get(statement.bytes.clone()).unwrap_or_default()
     }
 
@@ -131,16 +131,16 @@ impl<'a> Survey<'a> {
         let (mut header, mut region_of_header) = ("", None);
         let mut reached = 0;
         for (number, statement) in self.statements.iter().enumerate() {
-            let (Kind::Table(name) | Kind::ArrayOfTables(name) | Kind::Value(name)) = &statement.kind else {
-                continue;
-            };
-            let name = &self.text[name.clone()];
+            let Some(name) = statement.kind.name() else { continue };
+            let name = &self.text[name];
             let at = (number, region_at(&self.markers.regions, &mut reached, number));
-            if !matches!(statement.kind, Kind::Value(_)) {
+            if statement.kind.is_header() {
                 (header, region_of_header) = (name, at.1);
                 under = match place_of(name) {
                     Ok(place) => Under::Entry(finder.note(place, at)),
-                    Err(Some(table)) if matches!(statement.kind, Kind::Table(_)) => Under::Table(table),
+                    Err(Some(table)) if matches!(statement.kind, StatementKind::Table(_)) => {
+                        Under::Table(table)
+                    }
                     Err(Some(table)) => {
                         self.closed.push((table, number));
                         Under::Other

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use talaria_core::servers::ServerField;
-use talaria_core::toml_write::{push_key, push_string};
+use talaria_core::toml_write::{push_array, push_inline_table, push_string};
 
 /// Writes the keys of an entry, one line for each.
 pub(super) fn lines<'a>(
@@ -26,25 +26,10 @@ fn field(out: &mut String, value: ServerField<'_>) {
         ServerField::Whole(number) => drop(write!(out, "{number}")),
         // Debug keeps the point of a whole number, without which it would be an integer.
         ServerField::Real(number) => drop(write!(out, "{number:?}")),
-        ServerField::List(values) => {
-            out.push('[');
-            let mut between = "";
-            for text in values {
-                out.push_str(std::mem::replace(&mut between, ", "));
-                push_string(out, text);
-            }
-            out.push(']');
-        }
+        ServerField::List(values) => push_array(out, values, |out, text| push_string(out, text)),
         ServerField::Named(values) => {
-            out.push('{');
-            let mut between = " ";
-            for (name, text) in values {
-                out.push_str(std::mem::replace(&mut between, ", "));
-                push_key(out, name);
-                out.push_str(" = ");
-                push_string(out, text);
-            }
-            out.push_str(" }");
+            let entries = values.iter().map(|(name, text)| (name.as_str(), text));
+            push_inline_table(out, entries, |out, text| push_string(out, text));
         }
     }
 }

@@ -112,8 +112,11 @@ fn a_profile_says_what_the_sandbox_says_and_what_is_hidden() {
         exclude_slash_tmp: true,
     };
     let inline = |policy: &SandboxPolicy| inline_toml(&HiddenPaths::default().profile(policy, "/w").unwrap());
-    expect![[r#"{ "filesystem" = { ":project_roots" = "write", ":root" = "read" }, "network" = { "enabled" = false } }"#]].assert_eq(&inline(&closed));
-    expect![[r#"{ "filesystem" = { ":root" = "read" }, "network" = { "enabled" = false } }"#]]
+    expect![[
+        r#"{ filesystem = { ":project_roots" = "write", ":root" = "read" }, network = { enabled = false } }"#
+    ]]
+    .assert_eq(&inline(&closed));
+    expect![[r#"{ filesystem = { ":root" = "read" }, network = { enabled = false } }"#]]
         .assert_eq(&inline(&SandboxPolicy::ReadOnly { network_access: false }));
     assert_eq!(hidden().profile(&SandboxPolicy::DangerFullAccess, "/w"), None);
 }
@@ -135,6 +138,11 @@ fn inline_toml_is_read_back_as_the_same_value() {
     assert_eq!(filesystem["/w/home"]["ke[y]"].as_str(), Some("none"));
     assert_eq!(filesystem["glob_scan_max_depth"].as_integer(), Some(1));
     assert_eq!(read["profile"]["network"]["enabled"].as_bool(), Some(false));
+    let mut hidden = HiddenPaths::default();
+    hidden.hide("/h", "a\u{7f}b");
+    let profile = inline_toml(&hidden.profile(&workspace(false), "/w").unwrap());
+    let read: toml_edit::DocumentMut = format!("profile = {profile}").parse().unwrap();
+    assert_eq!(read["profile"]["filesystem"]["/h"]["a\u{7f}b"].as_str(), Some("none"), "{profile}");
 }
 
 #[test]

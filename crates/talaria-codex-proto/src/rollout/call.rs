@@ -16,7 +16,6 @@ use talaria_core::request::shell_words;
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: ItemId,
-    /// The tool.
     pub(crate) tool: String,
     /// The terminal that it types into or waits for.
     pub(crate) terminal: Option<String>,
@@ -61,7 +60,6 @@ impl Output {
     }
 }
 
-/// Reads a call.
 pub(crate) fn read(item: &RawItem) -> Option<Call> {
     let (id, tool) = (item.call_id.clone()?, item.name.clone()?);
     let arguments: Value =

@@ -112,8 +112,8 @@ async fn an_open_request_comes_again_and_its_answer_ends_the_turn(codex: Codex) 
     let record = register.0.lock().unwrap().clone().unwrap();
     let second = Host::attach(&record, spec, register).await.unwrap();
     let attached = second.attach_thread(&thread).await.unwrap();
-    assert_eq!(attached.running_turn().map(|running| &running.id), Some(&turn));
-    assert_eq!((second.threads(), second.has_thread(&thread)), (1, true));
+    assert_eq!(attached.history.turns.last().map(|running| &running.id), Some(&turn));
+    assert_eq!((second.threads(), second.confinement(&thread).is_some()), (1, true));
     let asked_again = until(&attached.thread.queue, request).await;
     assert_eq!(asked_again, asked_first, "the same request, with the same id");
     second.respond(&asked_again, &json!({ "decision": "accept" }));

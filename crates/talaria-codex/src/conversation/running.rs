@@ -252,7 +252,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                 self.taken.withdraw(&QueuedInput::of(&input).text);
                 let message = format!("the running turn did not take this, so it waits for the next: {why}");
                 self.tell(Event::Warning { message });
-                self.queue_up(input, None);
+                self.queue_up(&input, None);
             }
             Done::Ready => self.handle(Input::Send),
             Done::Moved(revived, settlement) => {
@@ -300,7 +300,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                     self.steering.push((input, kept));
                 }
                 _ => {
-                    self.queue_up(input, limit);
+                    self.queue_up(&input, limit);
                     self.waiting_for_keep.extend(kept);
                 }
             },
@@ -323,7 +323,7 @@ impl<'a, W: Watcher> Running<'a, W> {
                     When::Now
                 }
                 None => {
-                    self.queue_up(input, None);
+                    self.queue_up(&input, None);
                     self.keep().await?;
                     When::Next
                 }
@@ -334,13 +334,13 @@ impl<'a, W: Watcher> Running<'a, W> {
         Ok(())
     }
 
-    fn queue_up(&mut self, input: Vec<InputPart>, limit: Option<Duration>) {
-        let queued = QueuedInput::of(&input);
-        let waiting = self.watcher.queue(input, limit).unwrap_or_else(|input| {
-            self.session.waiting.push_back(input);
-            self.session.waiting.len()
-        });
-        self.tell(Event::Queued { waiting, input: queued });
+    fn queue_up(&mut self, input: &[InputPart], limit: Option<Duration>) {
+        let queued = QueuedInput::of(input);
+        let event = match self.watcher.queue(input, limit) {
+            Some(waiting) => Event::Queued { waiting, input: queued },
+            None => Event::Unqueued { inputs: vec![queued], was_sent: false },
+        };
+        self.tell(event);
     }
 
     fn look_for_login_trouble(&mut self) {

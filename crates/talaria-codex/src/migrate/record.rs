@@ -257,7 +257,6 @@ impl Memory {
     }
 }
 
-/// The digest of a text.
 pub(super) fn digest_of(text: &str) -> String {
     digest(text.as_bytes())
 }

@@ -17,7 +17,6 @@ const LONGEST_DEADLINE: u64 = 30 * 24 * 3600;
 /// The longest path, in bytes.
 const LONGEST_PATH: usize = 4096;
 
-/// One parameter.
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) takes: Takes,

@@ -10,6 +10,7 @@ use super::key_path::KeyPath;
 use super::place::{Holder, holders, written_in};
 use super::{find, refused, unset};
 use crate::toml_problem::ConfigProblem;
+use crate::toml_statements::{parts, statements};
 use crate::toml_text::{Piece, TomlText};
 
 /// The text without what is at `path`.
@@ -39,11 +40,8 @@ pub(super) fn without(
             let range = whole.unwrap_or_else(|| line_of(lines, &span));
             Ok(lines.splice(vec![lines.without(range.start, range.end)]))
         }
-        (other, _) => {
-            let mut ranges = Vec::new();
-            sections(lines, other, &mut ranges);
-            ranges.sort_by_key(|range| range.start);
-            let pieces = joined(ranges).into_iter().map(|range| lines.without(range.start, range.end));
+        _ => {
+            let pieces = sections(lines, path).into_iter().map(|range| lines.without(range.start, range.end));
             Ok(lines.splice(pieces.collect()))
         }
     }
@@ -103,38 +101,30 @@ fn blank(text: &str) -> usize {
     text.len() - rest.len()
 }
 
-/// Every header below an item with the entries under it, and the lines of dotted keys.
-fn sections(lines: TomlText<'_>, item: &Item, ranges: &mut Vec<Range<usize>>) {
-    match item {
-        Item::Table(table) => section(lines, table, ranges),
-        Item::ArrayOfTables(tables) => tables.iter().for_each(|table| section(lines, table, ranges)),
-        Item::Value(_) | Item::None => {}
-    }
-}
-
-fn section(lines: TomlText<'_>, table: &Table, ranges: &mut Vec<Range<usize>>) {
-    let values = Holder::Section(table).values();
-    match table.span() {
-        Some(header) if !table.is_implicit() && !table.is_dotted() => {
-            let end = values.last().map_or(header.end, |last| last.end);
-            let start = lines.line_start(header.start);
-            let empty = lines.line_before(start).filter(|before| lines.line(*before).is_empty());
-            ranges.push(empty.unwrap_or(start)..lines.line_end(end));
+/// Every header at or below a path with the entries under it, and the lines of dotted keys. Neighbours are one range, so
+/// that the end of the file is seen at the end of all of them.
+fn sections(lines: TomlText<'_>, path: &KeyPath) -> Vec<Range<usize>> {
+    let text = lines.as_str();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    let mut header = Vec::new();
+    for statement in statements(text) {
+        let Some(name) = statement.kind.name() else { continue };
+        let (Range { mut start, end }, name) = (statement.bytes, parts(&text[name]));
+        let is_under = path.contains(&header);
+        if statement.kind.is_header() {
+            header = name;
+            if !path.contains(&header) {
+                continue;
+            }
+            start = lines.line_before(start).filter(|before| lines.line(*before).is_empty()).unwrap_or(start);
+        } else if !is_under && !path.contains(&[header.as_slice(), &name].concat()) {
+            continue;
         }
-        _ => ranges.extend(values.iter().map(|value| line_of(lines, value))),
-    }
-    for (_, item) in table.iter() {
-        sections(lines, item, ranges);
-    }
-}
-
-fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
-    let mut out: Vec<Range<usize>> = Vec::new();
-    for range in ranges {
-        match out.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => out.push(range),
+        match ranges.last_mut() {
+            // What is between the entries of a section goes with it.
+            Some(last) if start <= last.end || (is_under && !statement.kind.is_header()) => last.end = end,
+            _ => ranges.push(start..end),
         }
     }
-    out
+    ranges
 }

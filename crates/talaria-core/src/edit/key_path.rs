@@ -31,6 +31,12 @@ impl KeyPath {
         &self.parts
     }
 
+    /// Returns whether a key with these parts is this one or lies in it.
+    pub(super) fn contains<P: AsRef<str>>(&self, parts: &[P]) -> bool {
+        parts.len() >= self.parts.len()
+            && self.parts.iter().zip(parts).all(|(own, part)| own == part.as_ref())
+    }
+
     /// The key `name` inside this one.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {

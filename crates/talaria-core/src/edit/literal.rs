@@ -5,30 +5,23 @@
 
 use toml_edit::Value;
 
-use super::key_path::name;
-use crate::toml_write::push_string;
+use crate::toml_write::{push_array, push_inline_table, push_string};
 
 /// Writes a value on one line.
 pub fn literal(value: &Value) -> String {
+    let mut out = String::new();
+    push_value(&mut out, value);
+    out
+}
+
+fn push_value(out: &mut String, value: &Value) {
     match value {
-        Value::String(text) => {
-            let mut out = String::with_capacity(text.value().len() + 2);
-            push_string(&mut out, text.value());
-            out
-        }
-        Value::Array(array) => {
-            let elements: Vec<String> = array.iter().map(literal).collect();
-            format!("[{}]", elements.join(", "))
-        }
-        Value::InlineTable(table) if table.is_empty() => "{}".to_owned(),
-        Value::InlineTable(table) => {
-            let entries: Vec<String> =
-                table.iter().map(|(key, value)| format!("{} = {}", name(key), literal(value))).collect();
-            format!("{{ {} }}", entries.join(", "))
-        }
-        Value::Integer(number) => number.display_repr().into_owned(),
-        Value::Float(number) => number.display_repr().into_owned(),
-        Value::Boolean(truth) => truth.display_repr().into_owned(),
-        Value::Datetime(time) => time.display_repr().into_owned(),
+        Value::String(text) => push_string(out, text.value()),
+        Value::Array(array) => push_array(out, array, push_value),
+        Value::InlineTable(table) => push_inline_table(out, table, push_value),
+        Value::Integer(number) => out.push_str(&number.display_repr()),
+        Value::Float(number) => out.push_str(&number.display_repr()),
+        Value::Boolean(truth) => out.push_str(&truth.display_repr()),
+        Value::Datetime(time) => out.push_str(&time.display_repr()),
     }
 }

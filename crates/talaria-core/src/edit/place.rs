@@ -8,6 +8,7 @@ use toml_edit::{Document, InlineTable, Item, Table, TableLike, Value};
 use super::key_path::{KeyPath, dotted};
 use super::refused;
 use crate::toml_problem::ConfigProblem;
+use crate::toml_statements::{StatementKind, statements};
 use crate::toml_text::{Piece, TomlText};
 
 /// A table on the way to a key.
@@ -124,9 +125,7 @@ pub(super) fn adding(
             let last = Holder::Section(siblings).values().last().map(|span| (span.start, span.end));
             last.map(|(start, end)| below_entry(lines, start, end, &entry))
         }
-        (Holder::Section(table), _) if depth + 1 == parts.len() => {
-            into_section(lines, depth, table, document, &entry)
-        }
+        (Holder::Section(table), _) if depth + 1 == parts.len() => into_section(lines, depth, table, &entry),
         _ => None,
     };
     let piece = piece.unwrap_or_else(|| {
@@ -136,14 +135,8 @@ pub(super) fn adding(
     Ok(lines.splice(vec![piece]))
 }
 
-/// None: the table has no lines itself, only sections below it.
-fn into_section(
-    lines: TomlText<'_>,
-    depth: usize,
-    table: &Table,
-    document: &Document<&str>,
-    entry: &str,
-) -> Option<Piece> {
+/// None: the table has no lines of its own, only sections below it.
+fn into_section(lines: TomlText<'_>, depth: usize, table: &Table, entry: &str) -> Option<Piece> {
     if let Some(last) = Holder::Section(table).values().last() {
         return Some(below_entry(lines, last.start, last.end, entry));
     }
@@ -152,19 +145,14 @@ fn into_section(
         return Some(lines.below(header.end, &format!("{entry}\n")));
     }
     let new = format!("{entry}\n");
-    match first_header(document.as_table()) {
-        // A comment directly above a header is about that section.
-        Some(header) => {
-            let mut at = lines.line_start(header);
-            while let Some(before) =
-                lines.line_before(at).filter(|before| lines.line(*before).trim_start().starts_with('#'))
-            {
-                at = before;
-            }
-            Some(Piece { range: at..at, new: new.replace('\n', lines.newline_at(at)) })
-        }
-        None => Some(lines.below(lines.as_str().len(), &new)),
-    }
+    let all = statements(lines.as_str());
+    let Some(header) = all.iter().position(|statement| statement.kind.is_header()) else {
+        return Some(lines.below(lines.as_str().len(), &new));
+    };
+    // A comment directly above a header is about that section.
+    let above = all[..header].iter().rev().take_while(|statement| statement.kind == StatementKind::Comment);
+    let at = all[header - above.count()].bytes.start;
+    Some(lines.insert(at, &new.replace('\n', lines.newline_at(at))))
 }
 
 /// The line below an entry, indented as that one is.
@@ -191,20 +179,4 @@ fn new_section(lines: TomlText<'_>, section: &str) -> Piece {
     let end = lines.as_str().len();
     let gap = if end == lines.start() { "" } else { "\n" };
     lines.below(end, &format!("{gap}{section}"))
-}
-
-fn first_header(table: &dyn TableLike) -> Option<usize> {
-    let of_table = |table: &Table| {
-        let own =
-            if table.is_implicit() || table.is_dotted() { None } else { table.span().map(|span| span.start) };
-        own.into_iter().chain(first_header(table)).min()
-    };
-    table
-        .iter()
-        .filter_map(|(_, item)| match item {
-            Item::Table(table) => of_table(table),
-            Item::ArrayOfTables(tables) => tables.iter().filter_map(of_table).min(),
-            _ => None,
-        })
-        .min()
 }

@@ -5,8 +5,6 @@
 //! lengths, so that no two lists of fields have the same bytes; it is recorded where the command itself may not be.
 //! Databases have digests of answers that wait: fields, their order and their words never change.
 
-use std::fmt::Write as _;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -143,10 +141,6 @@ impl Sum {
     }
 
     fn finish(self) -> String {
-        self.0.finalize().iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a text cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+        hex::encode(self.0.finalize())
     }
 }

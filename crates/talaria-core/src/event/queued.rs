@@ -45,7 +45,6 @@ pub(super) mod flat {
 
     use super::{Deserialize, QueuedInput, Serialize};
 
-    /// The fields.
     #[derive(Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub(in crate::event) struct Fields {

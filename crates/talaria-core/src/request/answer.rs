@@ -44,15 +44,6 @@ impl Answer {
         self.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty())
     }
 
-    /// Whether it contains a secret that must not be persisted.
-    pub fn has_secret(&self) -> bool {
-        match &self.content {
-            Content::Nothing | Content::Grant(_) => false,
-            Content::Answers(answers) => answers.values().flatten().any(Given::is_secret),
-            Content::Form(fields) => fields.values().any(Given::is_secret),
-        }
-    }
-
     /// The answer with its secrets, as `Deserialize` reads it: `{"secret": …}` marks one. Not for eyes or files.
     pub fn revealed(&self) -> Value {
         let given = |given: &Given| match given.is_secret {
@@ -212,9 +203,8 @@ mod tests {
             let answer = Answer { reason: Some("why".to_owned()), ..Answer::with(content) };
             let back: Answer = serde_json::from_value(answer.revealed()).unwrap();
             assert_eq!(back.revealed(), answer.revealed());
-            assert_eq!(back.has_secret(), answer.has_secret());
         }
         let short: Answer = serde_json::from_str(r#"{"decision":"accept"}"#).unwrap();
-        assert!(matches!(short.content, Content::Nothing) && !short.has_secret());
+        assert!(matches!(short.content, Content::Nothing));
     }
 }

@@ -1,4 +1,4 @@
-//! A question in one line: its subject and reason. For lists, notices and the model; never for approval.
+//! A question in one line: its subject. For lists, notices and the model; never for approval.
 //!
 //! The text is as Codex and the model wrote it: the code that shows it makes it harmless first.
 
@@ -44,41 +44,6 @@ impl Ask {
             Self::Host { summary, .. } | Self::Unsupported { summary, .. } => summary.clone(),
         }
     }
-
-    /// Its reason and the effect of a yes. `cwd` is where the session works, for a request that does not say where.
-    pub fn description(&self, cwd: Option<&str>) -> String {
-        match self {
-            Self::Command { cwd: own, reason, .. } | Self::Stdin { cwd: own, reason, .. } => {
-                let place = [own.as_deref(), cwd].into_iter().flatten().find(|place| !place.is_empty());
-                let place = place.unwrap_or("<unknown>");
-                joined([Some(format!("Codex requests exec in {place}")), reason.clone()])
-            }
-            Self::Patch { changes, reason, grant_root, .. } => {
-                let summary = changes.as_deref().map(patch_summary);
-                let grant = grant_root.as_ref().map(|root| format!("grants write to {root}"));
-                let text = joined([reason.clone(), summary, grant]);
-                if text.is_empty() { "Codex wants to apply a patch".to_owned() } else { text }
-            }
-            Self::Network { reason, .. } | Self::Permissions { reason, .. } => {
-                joined([Some(self.label()), reason.clone()])
-            }
-            Self::TaskPower { cwd, .. } => joined([Some(self.label()), Some(format!("it works in {cwd}"))]),
-            Self::WebPage { .. } => joined([
-                Some(self.label()),
-                Some("the sandbox of the conversation has no network".to_owned()),
-            ]),
-            Self::Input { .. }
-            | Self::Elicitation { .. }
-            | Self::Tool { .. }
-            | Self::Host { .. }
-            | Self::Unsupported { .. } => self.label(),
-        }
-    }
-}
-
-fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
-    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    parts.join("; ")
 }
 
 /// The changes of a patch in one line: `1 add, 2 update: a, b, c`, with `, +N more` for further files.
@@ -128,28 +93,13 @@ mod tests {
         of.iter().map(change).collect()
     }
 
-    fn patch(changes: Option<Vec<FileChange>>, reason: Option<&str>, grant_root: Option<&str>) -> Ask {
+    fn patch(changes: Option<Vec<FileChange>>, reason: Option<&str>) -> Ask {
         Ask::Patch {
             thread: ThreadId::new("t"),
             item: ItemId::new("i"),
             changes,
             reason: reason.map(str::to_owned),
-            grant_root: grant_root.map(str::to_owned),
-        }
-    }
-
-    fn command(cwd: Option<&str>, reason: Option<&str>) -> Ask {
-        Ask::Command {
-            thread: ThreadId::new("t"),
-            item: ItemId::new("i"),
-            approval: None,
-            command: "ls".to_owned(),
-            actions: Vec::new(),
-            cwd: cwd.map(str::to_owned),
-            reason: reason.map(str::to_owned),
-            permissions: None,
-            always: None,
-            asked_because: None,
+            grant_root: None,
         }
     }
 
@@ -166,23 +116,9 @@ mod tests {
     #[test]
     fn a_patch_is_named_by_its_changes_else_by_its_reason() {
         let some = || Some(changes(&[("a", FileAction::Add)]));
-        assert_eq!(patch(some(), Some("why"), None).label(), "apply_patch: 1 add: a");
-        assert_eq!(patch(None, Some("why"), None).label(), "apply_patch: why");
-        assert_eq!(patch(None, None, None).label(), "apply_patch");
-        assert_eq!(
-            patch(some(), Some("why"), Some("/etc")).description(None),
-            "why; 1 add: a; grants write to /etc"
-        );
-        assert_eq!(patch(None, None, None).description(None), "Codex wants to apply a patch");
-    }
-
-    #[test]
-    fn a_command_always_says_where() {
-        let description = |own, reason, session| command(own, reason).description(session);
-        assert_eq!(description(Some("/w"), Some("why"), Some("/s")), "Codex requests exec in /w; why");
-        assert_eq!(description(None, None, Some("/s")), "Codex requests exec in /s");
-        assert_eq!(description(Some(""), None, Some("/s")), "Codex requests exec in /s");
-        assert_eq!(description(None, None, None), "Codex requests exec in <unknown>");
+        assert_eq!(patch(some(), Some("why")).label(), "apply_patch: 1 add: a");
+        assert_eq!(patch(None, Some("why")).label(), "apply_patch: why");
+        assert_eq!(patch(None, None).label(), "apply_patch");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
     Batch, Change, NewEvent, NewModelUsage, NewTurnRow, RequestPatch, RequestState, ResultCarrier,
-    ReviewStep, SessionPatch, SessionRow, Store, StoreError, ToolCallKey, TurnPatch, TurnRow, UsagePurpose,
+    ReviewStep, SessionPatch, SessionRow, Store, StoreError, ToolCallKey, TurnRow, UsagePurpose,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -197,10 +197,8 @@ impl Journal {
         }
     }
 
-    /// Records that untrusted text was added to the input: replaces the sealed input, and restricts a review to proposals.
-    pub(crate) fn add_context(&mut self, input_sealed: Option<Vec<u8>>) {
-        let patch = TurnPatch { ordinal: self.ordinal, input_sealed, ..TurnPatch::default() };
-        self.changes.push(Change::Turn(patch));
+    /// Records that untrusted text was added to the input, which restricts a review to proposals.
+    pub(crate) fn note_foreign_text(&mut self) {
         self.changes.push(Change::ReviewCount(ReviewCount { is_foreign: true, ..ReviewCount::default() }));
     }
 
@@ -495,21 +493,19 @@ impl Watcher for Journal {
         }
     }
 
-    fn queue(&mut self, input: Vec<InputPart>, limit: Option<Duration>) -> Result<usize, Vec<InputPart>> {
-        let Ok(sealed) = self.shelf.seal.close(&input::to_json(&input)) else {
-            return Err(input);
-        };
-        self.waiting.push(QueuedInput::of(&input));
+    fn queue(&mut self, input: &[InputPart], limit: Option<Duration>) -> Option<usize> {
+        let sealed = self.shelf.seal.close(&input::to_json(input)).ok()?;
+        self.waiting.push(QueuedInput::of(input));
         let ordinal = self.ordinal + i64::try_from(self.waiting.len()).unwrap_or(i64::MAX);
         self.changes.push(Change::NewTurn(NewTurnRow {
             ordinal,
             client_id: uuid::Uuid::now_v7().to_string(),
             input_sealed: Some(sealed),
-            input_text: input::shown(&input),
+            input_text: input::shown(input),
             limit_ms: limit.and_then(|limit| i64::try_from(limit.as_millis()).ok()),
             ..NewTurnRow::default()
         }));
-        Ok(self.waiting.len())
+        Some(self.waiting.len())
     }
 
     fn permit(&mut self) -> Option<SendPermit> {

@@ -5,6 +5,7 @@
 //! too long fail with the reason. To add a tool: an arm of `EngineTool` and a file beside `recall`. Called by the opening of
 //! conversations and by their turns.
 
+mod arguments;
 pub(crate) mod delegate;
 pub(crate) mod ledger;
 mod memory;

@@ -17,7 +17,6 @@ const LINK: &[u8] = b"160000";
 
 /// A tree of the work tree.
 pub(super) struct Staged {
-    /// The tree.
     pub(super) tree: String,
     /// Repositories inside that are not part of it.
     pub(super) nested: Vec<String>,

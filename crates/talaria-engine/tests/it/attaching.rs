@@ -75,7 +75,7 @@ async fn an_open_approval_is_offered_again_after_the_answer_and_the_turn_complet
     let thread = kept.asking([Reply::say("done")]).await;
     let attached = kept.host().attach_thread(&thread).await.unwrap();
     assert_eq!(attached.history.status, ThreadStatus::Active);
-    assert_eq!(attached.running_turn().unwrap().status, TurnStatus::InProgress);
+    assert_eq!(attached.history.turns.last().unwrap().status, TurnStatus::InProgress);
     assert_eq!(attached.thread.started.approval, "untrusted");
 
     // Another connection sees the same: the request arrives after the response, with its original id.
@@ -103,7 +103,7 @@ async fn a_half_spoken_answer_goes_on_and_comes_whole_when_it_is_complete(codex:
     gate.reached().await;
     kept.change_owner().await;
     let attached = kept.host().attach_thread(&thread).await.unwrap();
-    let items = &attached.running_turn().unwrap().items;
+    let items = &attached.history.turns.last().unwrap().items;
     assert!(
         items.iter().all(|item| matches!(item.0.body, WireBody::UserMessage { .. })),
         "what is half spoken is not told: {items:?}"
@@ -165,7 +165,7 @@ async fn a_running_turn_is_told_with_what_it_did_and_the_command_that_runs(codex
     let told = async {
         loop {
             let attached = kept.host().attach_thread(&thread).await.unwrap();
-            let told: Vec<String> = attached.running_turn().unwrap().items.iter().map(shown).collect();
+            let told: Vec<String> = attached.history.turns.last().unwrap().items.iter().map(shown).collect();
             if told.len() > 4 {
                 return told;
             }

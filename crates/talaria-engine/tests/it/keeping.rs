@@ -16,7 +16,7 @@ use talaria_codex::host_register::{HostRecord, HostRegister, StartedProcess};
 use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 use talaria_testkit::app_server::directive::{hang, spawn, stderr};
-use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir, until};
+use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir, eventually, until};
 use tokio_util::sync::CancellationToken;
 
 use crate::ledger::{Ledger, Step};
@@ -386,15 +386,9 @@ async fn hosts_without_a_record_are_ended_and_recorded_ones_are_not() {
     assert_eq!(reap_strays(&orphan.spec.hosts, &known).await, 0);
     assert!(!orphan.marker.survivors().is_empty());
     // A program that another test starts holds a copy of the lock until it executes.
-    let mut reaped = 0;
-    for _ in 0..500 {
-        reaped = reap_strays(&orphan.spec.hosts, &Default::default()).await;
-        if reaped > 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    assert_eq!(reaped, 1);
+    let reap =
+        async || Some(reap_strays(&orphan.spec.hosts, &Default::default()).await).filter(|ended| *ended > 0);
+    assert_eq!(eventually("it is reaped", reap).await, 1);
     orphan.nothing_is_left();
 }
 

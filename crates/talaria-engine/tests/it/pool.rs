@@ -355,7 +355,7 @@ async fn a_host_on_which_a_turn_runs_is_never_idle(codex: Codex) {
     assert!(host.is_alive());
     gate.open();
     turn_that_is(&host, &thread, &turn, TurnStatus::Completed).await;
-    assert!(host.has_thread(&thread), "a thread stays where it was loaded");
+    assert!(host.confinement(&thread).is_some(), "a thread stays where it was loaded");
     pool.close().await;
 }
 
@@ -378,7 +378,7 @@ async fn a_pool_hands_its_hosts_on_to_the_next(codex: Codex) {
     next.tidy().await;
     assert!(adopted.is_alive(), "it is not idle before its threads were taken up");
     let attached = adopted.attach_thread(&thread).await.unwrap();
-    assert_eq!(attached.running_turn().unwrap().id, turn);
+    assert_eq!(attached.history.turns.last().unwrap().id, turn);
     assert_eq!(next.get(&pool.spec).await.unwrap().pid(), pid, "it is of the same kind as before");
     gate.open();
     turn_that_is(&adopted, &thread, &turn, TurnStatus::Completed).await;

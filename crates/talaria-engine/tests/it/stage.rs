@@ -138,8 +138,13 @@ impl Scripted {
         let folder = tempfile::tempdir_in(talaria_testkit::build_dir::homes()).unwrap();
         let program = server.version(version).install(&folder.path().join("bin"));
         let marker = Marker::new();
-        let host = Host::start(scripted_spec(&program.codex, version, folder.path(), &marker)).await?;
-        Ok(Self { host: Arc::new(host), program, marker, folder })
+        match Host::start(scripted_spec(&program.codex, version, folder.path(), &marker)).await {
+            Ok(host) => Ok(Self { host: Arc::new(host), program, marker, folder }),
+            Err(error) => {
+                marker.wait_gone(Duration::from_secs(5)).await.unwrap();
+                Err(error)
+            }
+        }
     }
 
     pub(crate) async fn session(&self) -> CodexConversation {
@@ -160,12 +165,20 @@ pub(crate) fn scripted_spec(codex: &Path, version: &str, folder: &Path, marker: 
 }
 
 /// Passes events on to the test.
-struct Forward(mpsc::UnboundedSender<Event>);
+struct Forward {
+    events: mpsc::UnboundedSender<Event>,
+    queued: usize,
+}
 
 impl Watcher for Forward {
     fn event(&mut self, event: Event) {
         // A test that has seen enough may have left.
-        let _ = self.0.send(event);
+        let _ = self.events.send(event);
+    }
+
+    fn queue(&mut self, _input: &[InputPart], _limit: Option<Duration>) -> Option<usize> {
+        self.queued += 1;
+        Some(self.queued)
     }
 }
 
@@ -214,7 +227,8 @@ pub(crate) fn begin_with(
     }
     let (sender, events) = mpsc::unbounded_channel();
     let task = tokio::spawn(async move {
-        let report = session.run_turn(input, limit, &mut obeyed, &mut Forward(sender)).await;
+        let report =
+            session.run_turn(input, limit, &mut obeyed, &mut Forward { events: sender, queued: 0 }).await;
         (session, report)
     });
     Turn { commands, seen: Vec::new(), events, task }

@@ -16,7 +16,6 @@ const BLANKS_AFTER: usize = 64;
 /// A name that is given a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assignment {
-    /// The name.
     pub(super) name: Name,
     /// How the value is given.
     pub(super) form: Form,

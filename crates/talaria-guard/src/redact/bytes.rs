@@ -48,9 +48,7 @@ const DASH: Set = Set(1 << 4);
 const PLUS: Set = Set(1 << 7);
 const EQUALS: Set = Set(1 << 8);
 
-/// Letters.
 pub(super) const LETTER: Set = UPPER.and(LOWER);
-/// Letters and digits.
 pub(super) const ALNUM: Set = LETTER.and(DIGIT);
 /// Hexadecimal digits, with small letters.
 pub(super) const HEX: Set = DIGIT.and(HEX_LETTER);

@@ -108,7 +108,6 @@ impl Draft {
         self.commands.truncate(index);
     }
 
-    /// Adds a command.
     pub(super) fn add(&mut self, command: SimpleCommand) -> usize {
         self.commands.push(command);
         self.commands.len() - 1

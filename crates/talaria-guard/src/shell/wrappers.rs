@@ -18,7 +18,6 @@ pub(super) struct Plan {
     pub(super) is_doubtful: bool,
     /// Could an argument that is not known make it start something?
     pub(super) hides_effects: bool,
-    /// Is it a shell?
     pub(super) is_shell: bool,
     /// Does what it starts run in the shell itself?
     pub(super) shares_scope: bool,

@@ -51,11 +51,13 @@ fn carried(child: &SessionId, turn: i64, carrier: ResultCarrier) -> Change {
 /// A goal of a call becomes one task, made as a whole or not at all; another parent sees nothing of it.
 pub async fn a_call_delegates_each_goal_once(store: Store) {
     let parent = scene::session(&store, "parent").await;
+    assert!(!store.has_delegations().await.unwrap());
     let first = delegate(&store, "first", new(&parent, "a", 0)).await.unwrap();
     let again = delegate(&store, "again", new(&parent, "a", 0)).await;
     assert!(matches!(again, Err(StoreError::Conflict(_))), "{again:?}");
     assert_eq!(store.session(&SessionId::new("again")).await.unwrap(), None, "nothing of it is left");
     let second = delegate(&store, "second", new(&parent, "a", 1)).await.unwrap();
+    assert!(store.has_delegations().await.unwrap());
     let rows = store.delegations(&parent).await.unwrap();
     assert_eq!(rows.iter().map(|row| &row.child).collect::<Vec<_>>(), [&first, &second]);
     assert_eq!((rows[0].parent.clone(), rows[0].depth, rows[0].ended_at), (parent, 1, None));

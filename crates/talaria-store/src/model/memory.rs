@@ -3,6 +3,7 @@
 use talaria_core::ids::SessionId;
 use talaria_core::memory::{MemoryChange, MemoryEntry};
 
+use crate::model::origin::ChangeOrigin;
 use crate::model::words::{MemoryAuthor, MemoryProposalState};
 
 /// An entry, also a removed one.
@@ -13,23 +14,8 @@ pub struct MemoryEntryRow {
     pub updated_at: i64,
 }
 
-/// Who changed the memory, and in which call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MemoryOrigin {
-    pub author: MemoryAuthor,
-    pub session: Option<SessionId>,
-    /// The runtime's turn.
-    pub turn: Option<String>,
-    /// The call of the tool, or the review.
-    pub call: Option<String>,
-}
-
-impl MemoryOrigin {
-    /// An author outside of any conversation.
-    pub fn of(author: MemoryAuthor) -> Self {
-        Self { author, session: None, turn: None, call: None }
-    }
-}
+/// Who changed the memory.
+pub type MemoryOrigin = ChangeOrigin<MemoryAuthor>;
 
 /// A change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,18 +2,11 @@
 
 use talaria_core::ids::SessionId;
 
+use crate::model::origin::ChangeOrigin;
 use crate::model::words::{SkillAuthor, SkillProposalState};
 
-/// Who proposed a change, and in which call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SkillOrigin {
-    pub author: SkillAuthor,
-    pub session: Option<SessionId>,
-    /// The runtime's turn.
-    pub turn: Option<String>,
-    /// The call of the tool.
-    pub call: Option<String>,
-}
+/// Who proposed a change.
+pub type SkillOrigin = ChangeOrigin<SkillAuthor>;
 
 /// A change of a skill that waits for a person, or was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]

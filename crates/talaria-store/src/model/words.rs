@@ -134,29 +134,23 @@ words! {
     }
 }
 
-impl Word for ToolCallState {
-    const NAME: &'static str = "state of a call of a tool";
-
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
+/// A state that core names.
+macro_rules! known_words {
+    ($name:ident ($what:literal)) => {
+        impl Word for $name {
+            const NAME: &'static str = $what;
+            fn word(self) -> &'static str {
+                self.as_str()
+            }
+            fn from_word(word: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|state| state.as_str() == word)
+            }
+        }
+    };
 }
 
-impl Word for ReviewState {
-    const NAME: &'static str = "state of a review";
-
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == word)
-    }
-}
+known_words!(ToolCallState("state of a call of a tool"));
+known_words!(ReviewState("state of a review"));
 
 words! {
     /// Who changed the memory.

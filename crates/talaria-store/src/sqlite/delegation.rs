@@ -59,6 +59,13 @@ impl SqliteStore {
         rows::all(&found)
     }
 
+    pub(crate) async fn has_delegations(&self) -> Result<bool, StoreError> {
+        let found = sqlx::query("select exists (select 1 from delegation) as found")
+            .fetch_one(self.readers())
+            .await?;
+        Ok(found.try_get("found")?)
+    }
+
     pub(crate) async fn unannounced_delegations(&self) -> Result<Vec<DelegationRow>, StoreError> {
         let wanted =
             "where announced_at is null and turn.settled_at is not null order by turn.settled_at, child";

@@ -3,15 +3,16 @@
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use talaria_core::ids::SessionId;
 use talaria_core::memory::{MemoryChange, MemoryEntry, MemoryScope};
 
 use crate::error::StoreError;
 use crate::model::memory::{
     MemoryEntryRow, MemoryOrigin, MemoryRevisionFilter, MemoryRevisionRow, MemoryWrite, MemoryWriteResult,
 };
+use crate::model::words::MemoryProposalState;
+use crate::sqlite::proposal::{ProposalTable, bind_origin};
 use crate::sqlite::rows::{self, FromRow};
-use crate::sqlite::{SqliteStore, memory_file, memory_proposal};
+use crate::sqlite::{SqliteStore, memory_file};
 
 impl FromRow for MemoryEntryRow {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
@@ -22,17 +23,6 @@ impl FromRow for MemoryEntryRow {
             revision: row.try_get("revision")?,
         };
         Ok(Self { entry, is_removed: row.try_get("is_removed")?, updated_at: row.try_get("updated_at")? })
-    }
-}
-
-impl FromRow for MemoryOrigin {
-    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            author: rows::word(row, "author")?,
-            session: rows::id(row, "session", SessionId::new)?,
-            turn: row.try_get("turn")?,
-            call: row.try_get("call")?,
-        })
     }
 }
 
@@ -110,10 +100,11 @@ impl SqliteStore {
 }
 
 async fn write_all(conn: &mut SqliteConnection, write: MemoryWrite) -> Result<MemoryWriteResult, StoreError> {
-    if let Some((proposal, _)) = &write.decides
-        && let Some(state) = memory_proposal::decided(conn, proposal).await?
-    {
-        return Ok(MemoryWriteResult::Decided { state });
+    if let Some((proposal, _)) = &write.decides {
+        let state = ProposalTable::Memory.state(conn, proposal).await?;
+        if state != MemoryProposalState::Pending {
+            return Ok(MemoryWriteResult::Decided { state });
+        }
     }
     for change in &write.changes {
         if !is_current(conn, change).await? {
@@ -125,7 +116,7 @@ async fn write_all(conn: &mut SqliteConnection, write: MemoryWrite) -> Result<Me
         revisions.push(insert(conn, change, &write.origin, write.undoes, write.at).await?);
     }
     if let Some((proposal, state)) = write.decides {
-        memory_proposal::decide(conn, &proposal, state, write.at).await?;
+        ProposalTable::Memory.decide(conn, &proposal, state, write.at).await?;
     }
     if let Some(text) = write.file_text {
         memory_file::insert_text(conn, text, write.at).await?;
@@ -157,23 +148,16 @@ async fn insert(
     let Some(last) = after.as_ref().or(before.as_ref()) else {
         return Err(StoreError::Conflict(format!("the change of {entry} has no text")));
     };
-    let revision = sqlx::query(
+    let insert = sqlx::query(
         "insert into memory_revision (entry, scope, before, after, author, session, turn, call, undoes, at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
     .bind(entry.as_str())
     .bind(scope.to_string())
     .bind(before.as_deref())
-    .bind(after.as_deref())
-    .bind(origin.author.as_str())
-    .bind(origin.session.as_ref().map(SessionId::as_str))
-    .bind(origin.turn.as_deref())
-    .bind(origin.call.as_deref())
-    .bind(undoes)
-    .bind(at)
-    .execute(&mut *conn)
-    .await?
-    .last_insert_rowid();
+    .bind(after.as_deref());
+    let inserted = bind_origin(insert, origin).bind(undoes).bind(at).execute(&mut *conn).await?;
+    let revision = inserted.last_insert_rowid();
     sqlx::query(
         "insert into memory_entry (id, scope, text, is_removed, revision, position, updated_at)
          values ($1, $2, $3, $4, $5, $5, $6)

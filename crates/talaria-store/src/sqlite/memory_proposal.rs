@@ -1,13 +1,12 @@
 //! Changes of the memory that wait for a person. A proposal is decided once, in the transaction that makes its changes.
 
 use sqlx::Row as _;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use talaria_core::ids::SessionId;
+use sqlx::sqlite::SqliteRow;
 
 use crate::error::StoreError;
 use crate::model::memory::{MemoryOrigin, MemoryProposalRow};
-use crate::model::words::MemoryProposalState;
 use crate::sqlite::SqliteStore;
+use crate::sqlite::proposal::bind_origin;
 use crate::sqlite::rows::{self, FromRow};
 
 impl FromRow for MemoryProposalRow {
@@ -28,22 +27,16 @@ impl SqliteStore {
     pub(crate) async fn propose_memory(&self, proposal: MemoryProposalRow) -> Result<(), StoreError> {
         self.write(move |conn| {
             Box::pin(async move {
-                sqlx::query(
+                let insert = sqlx::query(
                     "insert into memory_proposal (id, state, reason, changes, author, session, turn, call, at, decided_at)
                      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 )
                 .bind(proposal.id)
                 .bind(proposal.state.as_str())
                 .bind(proposal.reason)
-                .bind(proposal.changes)
-                .bind(proposal.origin.author.as_str())
-                .bind(proposal.origin.session.as_ref().map(SessionId::as_str))
-                .bind(proposal.origin.turn)
-                .bind(proposal.origin.call)
-                .bind(proposal.at)
-                .bind(proposal.decided_at)
-                .execute(conn)
-                .await?;
+                .bind(proposal.changes);
+                let insert = bind_origin(insert, &proposal.origin).bind(proposal.at).bind(proposal.decided_at);
+                insert.execute(conn).await?;
                 Ok(())
             })
         })
@@ -75,32 +68,4 @@ impl SqliteStore {
             .await?;
         rows::all(&found)
     }
-}
-
-/// Returns how a proposal was decided; none while it waits.
-pub(crate) async fn decided(
-    conn: &mut SqliteConnection,
-    id: &str,
-) -> Result<Option<MemoryProposalState>, StoreError> {
-    let found =
-        sqlx::query("select state from memory_proposal where id = $1").bind(id).fetch_optional(conn).await?;
-    let row = found.ok_or_else(|| StoreError::Conflict(format!("there is no proposal {id}")))?;
-    let state = rows::word(&row, "state")?;
-    Ok(Some(state).filter(|state| *state != MemoryProposalState::Pending))
-}
-
-/// Records how a proposal was decided.
-pub(crate) async fn decide(
-    conn: &mut SqliteConnection,
-    id: &str,
-    state: MemoryProposalState,
-    at: i64,
-) -> Result<(), StoreError> {
-    sqlx::query("update memory_proposal set state = $2, decided_at = $3 where id = $1")
-        .bind(id)
-        .bind(state.as_str())
-        .bind(at)
-        .execute(conn)
-        .await?;
-    Ok(())
 }

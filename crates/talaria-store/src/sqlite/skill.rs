@@ -2,23 +2,11 @@
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::skill::{NewSkillUse, SkillArchiveRow, SkillOrigin, SkillSourceRow, SkillUsageRow};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
-
-impl FromRow for SkillOrigin {
-    fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
-        Ok(Self {
-            author: rows::word(row, "author")?,
-            session: rows::id(row, "session", SessionId::new)?,
-            turn: row.try_get("turn")?,
-            call: row.try_get("call")?,
-        })
-    }
-}
 
 impl FromRow for SkillSourceRow {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {

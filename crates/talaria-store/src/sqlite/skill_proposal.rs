@@ -2,7 +2,6 @@
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::skill::{
@@ -10,6 +9,7 @@ use crate::model::skill::{
 };
 use crate::model::words::SkillProposalState;
 use crate::sqlite::SqliteStore;
+use crate::sqlite::proposal::{ProposalTable, bind_origin};
 use crate::sqlite::rows::{self, FromRow};
 
 impl FromRow for SkillProposalRow {
@@ -97,7 +97,7 @@ async fn propose(
     if pending >= most {
         return Ok(SkillProposeResult::Full { pending });
     }
-    sqlx::query(
+    let insert = sqlx::query(
         "insert into skill_proposal (id, state, name, folder, file, edit, diff, base_digest, after_digest, warning,
                                      author, session, turn, call, at, decided_at)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
@@ -111,15 +111,8 @@ async fn propose(
     .bind(proposal.diff)
     .bind(proposal.base_digest)
     .bind(proposal.after_digest)
-    .bind(proposal.warning)
-    .bind(proposal.origin.author.as_str())
-    .bind(proposal.origin.session.as_ref().map(SessionId::as_str))
-    .bind(proposal.origin.turn)
-    .bind(proposal.origin.call)
-    .bind(proposal.at)
-    .bind(proposal.decided_at)
-    .execute(conn)
-    .await?;
+    .bind(proposal.warning);
+    bind_origin(insert, &proposal.origin).bind(proposal.at).bind(proposal.decided_at).execute(conn).await?;
     Ok(SkillProposeResult::Added)
 }
 
@@ -127,24 +120,18 @@ async fn decide(
     conn: &mut SqliteConnection,
     decision: SkillDecision,
 ) -> Result<SkillDecisionResult, StoreError> {
-    let found = sqlx::query("select * from skill_proposal where id = $1")
-        .bind(decision.proposal.as_str())
-        .fetch_optional(&mut *conn)
-        .await?;
-    let Some(row) = rows::one::<SkillProposalRow>(found.as_ref())? else {
-        return Err(StoreError::Conflict(format!("there is no proposal {}", decision.proposal)));
-    };
-    if row.state != SkillProposalState::Pending {
-        return Ok(SkillDecisionResult::Decided { state: row.state });
+    let state = ProposalTable::Skill.state(conn, &decision.proposal).await?;
+    if state != SkillProposalState::Pending {
+        return Ok(SkillDecisionResult::Decided { state });
     }
-    sqlx::query("update skill_proposal set state = $2, decided_at = $3 where id = $1")
-        .bind(decision.proposal.as_str())
-        .bind(decision.state.as_str())
-        .bind(decision.at)
-        .execute(&mut *conn)
-        .await?;
+    ProposalTable::Skill.decide(conn, &decision.proposal, decision.state, decision.at).await?;
     if decision.makes_skill {
-        sqlx::query(
+        let proposed = sqlx::query("select * from skill_proposal where id = $1")
+            .bind(decision.proposal.as_str())
+            .fetch_one(&mut *conn)
+            .await?;
+        let row = SkillProposalRow::from_row(&proposed)?;
+        let insert = sqlx::query(
             "insert into skill_source (folder, proposal, author, session, turn, call, at)
              values ($1, $2, $3, $4, $5, $6, $7)
              on conflict (folder) do update set
@@ -152,14 +139,8 @@ async fn decide(
                  turn = excluded.turn, call = excluded.call, at = excluded.at",
         )
         .bind(row.folder)
-        .bind(decision.proposal)
-        .bind(row.origin.author.as_str())
-        .bind(row.origin.session.as_ref().map(SessionId::as_str))
-        .bind(row.origin.turn)
-        .bind(row.origin.call)
-        .bind(decision.at)
-        .execute(conn)
-        .await?;
+        .bind(decision.proposal);
+        bind_origin(insert, &row.origin).bind(decision.at).execute(conn).await?;
     }
     Ok(SkillDecisionResult::Recorded)
 }

@@ -57,7 +57,8 @@ impl PromptHistory {
     }
 
     /// The lines as they may be written down: without secrets and without repeats, the newest last.
-    pub fn to_lines(&self) -> Vec<String> {
+    #[cfg(test)]
+    pub(crate) fn to_lines(&self) -> Vec<String> {
         let mut kept: Vec<String> = Vec::with_capacity(self.lines.len());
         let mut seen = std::collections::HashSet::new();
         for line in self.lines.iter().rev().filter_map(|line| line.kept.as_ref()) {

@@ -98,7 +98,6 @@ impl Pending {
         Vec::into_iter(held).map(|waiting: Waiting| waiting.prompt).collect()
     }
 
-    /// It was refused.
     pub(super) fn remove_refused(&mut self, prompt: &PromptDraft) {
         if let Some(at) = self.waiting.iter().rposition(|waiting| waiting.prompt == *prompt) {
             self.waiting.remove(at);

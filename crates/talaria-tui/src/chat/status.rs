@@ -65,7 +65,6 @@ impl Part {
     }
 }
 
-/// The row.
 pub(super) fn row(known: &Known, moment: Moment, width: usize, paint: Paint) -> StyledLine {
     let parts = fitting(parts(known, moment, paint), width);
     let gap = paint.sign(" · ", " | ");

@@ -1,9 +1,8 @@
 //! `talaria` without a command: the conversation in the terminal.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
+
+use super::AskedSettings;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
@@ -34,23 +33,6 @@ pub(crate) struct Chat {
     /// Line by line, without redrawing: for screen readers, pipes and slow terminals
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Work in this directory instead of the current one
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
-    /// config.toml is true
-    #[arg(long, short)]
-    pub(crate) model: Option<String>,
-    /// How much the model thinks: minimal, low, medium, high, … as the model offers
-    #[arg(long)]
-    pub(crate) effort: Option<String>,
-    /// What commands may touch: read-only, workspace-write or danger-full-access
-    #[arg(long)]
-    pub(crate) sandbox: Option<Sandbox>,
-    /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) approval: Option<ApprovalPolicy>,
-    /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
-    #[arg(long)]
-    pub(crate) mode: Option<Mode>,
+    #[command(flatten)]
+    pub(crate) asked: AskedSettings,
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use talaria_core::duration::parse_duration;
-use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
+
+use super::AskedSettings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,25 +48,8 @@ pub(crate) struct Exec {
         conflicts_with_all = ["cwd", "model", "sandbox", "approval", "mode", "effort", "image", "timeout"],
     )]
     pub(crate) attach: Option<String>,
-    /// Work in this directory instead of the current one
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
-    /// config.toml is true
-    #[arg(long, short)]
-    pub(crate) model: Option<String>,
-    /// How much the model thinks: minimal, low, medium, high, … as the model offers
-    #[arg(long)]
-    pub(crate) effort: Option<String>,
-    /// What commands may touch: read-only, workspace-write or danger-full-access
-    #[arg(long)]
-    pub(crate) sandbox: Option<Sandbox>,
-    /// When Codex asks: untrusted, on-request or never (on-failure with old versions of Codex)
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) approval: Option<ApprovalPolicy>,
-    /// How much is done without you: auto, approval-required or unrestricted (also: yolo)
-    #[arg(long)]
-    pub(crate) mode: Option<Mode>,
+    #[command(flatten)]
+    pub(crate) asked: AskedSettings,
     /// What happens when Codex asks: `ask` you (if standard output is a terminal, without --json and --quiet), `decline`,
     /// accept `all` that stays inside the sandbox and that neither the hard floor nor your deny rules forbid, or `wait` for
     /// `talaria requests answer`. Without a terminal `ask` declines; with --attach it waits

@@ -24,7 +24,6 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// The one in this home.
     pub(crate) fn in_home(root: &Path) -> Self {
         Self { path: root.join("chat_history.jsonl"), writing: Mutex::new(()) }
     }

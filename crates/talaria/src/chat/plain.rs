@@ -8,24 +8,27 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use talaria_core::api::{RequestInfo, When};
 use talaria_core::config::Enter;
 use talaria_tui::chat::RequestedSettings;
 use talaria_tui::chat::commands::{Entry, SlashCommand};
-use talaria_tui::chat::contract::{ChatEffect, PromptDraft};
+use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
 use super::desk::shown_path;
 use super::driver::{Driver, Turn};
 use super::farewell;
 use super::signals::{Called, Signals};
+use crate::keyboard::open_terminal;
+use crate::line_loop::{self, Arrivals, LineFrontEnd};
+use crate::line_reader::{LineReader, Reading, TypedLine};
 use crate::questions::Questions;
 use crate::requests::build;
 use crate::trouble::{Trouble, complain, exit};
 use crate::{echo, look, patience};
 
-mod lines;
 mod news;
 mod page;
 mod paper;
@@ -34,7 +37,6 @@ mod said;
 mod tests;
 mod typed;
 
-use lines::Lines;
 use page::Page;
 use said::Said;
 use typed::Abandoned;
@@ -50,8 +52,12 @@ pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trou
     patience::keep_quiet();
     let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
     let page = Page::new(io::stdout(), look::of_stdout());
-    let mut plain = Plain::new(driver, input, Lines::open(input), page);
-    let ended = plain.run(&mut signals).await;
+    let mut plain = Plain::new(driver, input, LineReader::of(io::stdin(), input.reading()), page);
+    let begun = plain.begin();
+    let ended = match begun {
+        Ok(()) => line_loop::run(&mut plain, &mut signals).await,
+        Err(error) => Err(error),
+    };
     let ended = ended.and_then(|()| plain.page.end());
     echo::show();
     let why = plain.no_input();
@@ -87,17 +93,22 @@ enum Input {
     Pipe,
 }
 
-/// Whether the conversation continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    GoOn,
-    Leave,
+impl Input {
+    fn reading(self) -> Reading {
+        match self {
+            Self::Terminal => Reading::Ahead,
+            Self::Pipe => Reading::OnDemand,
+        }
+    }
 }
+
+/// Whether the conversation continues, or the person leaves.
+type Flow = ControlFlow<()>;
 
 struct Plain<W: Write> {
     driver: Driver,
     page: Page<W>,
-    lines: Lines,
+    lines: LineReader,
     input: Input,
     enter: Enter,
     questions: Questions,
@@ -124,7 +135,7 @@ struct Plain<W: Write> {
 }
 
 impl<W: Write> Plain<W> {
-    fn new(driver: Driver, input: Input, lines: Lines, page: Page<W>) -> Self {
+    fn new(driver: Driver, input: Input, lines: LineReader, page: Page<W>) -> Self {
         let enter = driver.desk().settings.config.chat.enter.unwrap_or_default();
         let begins_with = driver.desk().asked();
         Self {
@@ -149,36 +160,18 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    async fn run(&mut self, signals: &mut Signals) -> io::Result<()> {
-        if self.input == Input::Terminal {
-            let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.desk().cwd));
-            let head = format!(
-                "Talaria {version} in {cwd}\n\
-                 type what you want done and press Enter; /help lists commands\n\
-                 Ctrl-D leaves; turns continue\n"
-            );
-            self.page.say(&talaria_render::plain(&head))?;
+    /// Says what this is.
+    fn begin(&mut self) -> io::Result<()> {
+        if self.input == Input::Pipe {
+            return Ok(());
         }
-        loop {
-            while let Some(news) = self.driver.waiting() {
-                self.news(news)?;
-            }
-            if self.rest()? == Flow::Leave {
-                return Ok(());
-            }
-            let may_read = self.may_read();
-            let notice_due = self.page.notice_due();
-            tokio::select! {
-                () = until(notice_due) => self.page.show_notice()?,
-                news = self.driver.next() => if let Some(news) = news { self.news(news)? },
-                line = self.lines.next(), if may_read => {
-                    if self.take_line(line)? == Flow::Leave {
-                        return Ok(());
-                    }
-                }
-                called = signals.next() => if self.handle_signal(called)? == Flow::Leave { return Ok(()) },
-            }
-        }
+        let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.desk().cwd));
+        let head = format!(
+            "Talaria {version} in {cwd}\n\
+             type what you want done and press Enter; /help lists commands\n\
+             Ctrl-D leaves; turns continue\n"
+        );
+        self.page.say(&talaria_render::plain(&head))
     }
 
     /// Nothing runs, and everything that was wished for is done.
@@ -198,40 +191,6 @@ impl<W: Write> Plain<W> {
                         || self.questions.first().is_some() && has_room(&self.held))
             }
         }
-    }
-
-    /// The next action when there is no news: ask a question, continue with the input, or leave.
-    fn rest(&mut self) -> io::Result<Flow> {
-        let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
-        if may_put && self.questions.first().is_some() {
-            self.put()?;
-        }
-        // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
-        let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
-        let is_expecting = self.driver.is_running() || !self.page.is_caught_up();
-        if self.input == Input::Pipe && is_left_alone && is_expecting {
-            return Ok(Flow::Leave);
-        }
-        // The next lines of a script depend on the choice that failed.
-        if self.input == Input::Pipe && self.driver.is_choice_refused() {
-            complain("the rest of the input was not read\n");
-            return Ok(Flow::Leave);
-        }
-        let next = if self.is_idle() { self.held.pop_front() } else { None };
-        if let Some(text) = next {
-            self.send(text);
-        } else if self.is_input_over {
-            let is_stuck = self.questions.first().is_some() && !self.driver.is_busy();
-            if is_stuck {
-                complain("a question is open, and no further line can answer it\n");
-            }
-            if self.is_idle() || is_stuck {
-                return Ok(Flow::Leave);
-            }
-        } else if self.input == Input::Terminal {
-            self.want_line()?;
-        }
-        Ok(Flow::GoOn)
     }
 
     /// Makes sure that a person sees what is wanted of them, whatever was written meanwhile.
@@ -273,7 +232,7 @@ impl<W: Write> Plain<W> {
         }
         let (is_secret, text) = (dialog.is_secret(), talaria_render::wanted(dialog, self.page.look()));
         echo::show();
-        if is_secret && hide().is_err() {
+        if is_secret && open_terminal().and_then(|terminal| echo::hide(&terminal)).is_err() {
             self.asked = Some(0);
             return self
                 .page
@@ -319,8 +278,95 @@ impl<W: Write> Plain<W> {
             ChatEffect::Send(prompt)
         });
     }
+}
 
-    fn handle_signal(&mut self, called: Called) -> io::Result<Flow> {
+/// May another line of a pipe wait here?
+fn has_room(held: &VecDeque<String>) -> bool {
+    // An empty string takes room, too.
+    held.iter().map(|text| text.len() + size_of::<String>()).sum::<usize>() < MOST_HELD
+}
+
+impl Arrivals for Driver {
+    type Arrival = Option<News>;
+
+    async fn next(&mut self) -> Option<News> {
+        Driver::next(self).await
+    }
+
+    fn waiting(&mut self) -> Option<Option<News>> {
+        Driver::waiting(self).map(Some)
+    }
+}
+
+impl Arrivals for Signals {
+    type Arrival = Called;
+
+    async fn next(&mut self) -> Called {
+        Signals::next(self).await
+    }
+}
+
+impl<W: Write> LineFrontEnd for Plain<W> {
+    type News = Driver;
+    type Signals = Signals;
+    type End = ();
+    type Error = io::Error;
+
+    fn inputs(&mut self) -> (&mut Driver, Option<&mut LineReader>) {
+        (&mut self.driver, Some(&mut self.lines))
+    }
+
+    fn take_news(&mut self, news: Option<News>) -> io::Result<Flow> {
+        news.map_or(Ok(()), |news| self.show(news)).map(Flow::Continue)
+    }
+
+    /// What is to be done when there is no news: put a question, continue with the input, or leave.
+    fn rest(&mut self) -> io::Result<Flow> {
+        let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
+        if may_put && self.questions.first().is_some() {
+            self.put()?;
+        }
+        // From a pipe nothing is asked for while a turn runs, so that nothing would start the engine again.
+        let is_left_alone = self.driver.is_engine_stopped() && !self.driver.is_busy();
+        let is_expecting = self.driver.is_running() || !self.page.is_caught_up();
+        if self.input == Input::Pipe && is_left_alone && is_expecting {
+            return Ok(Flow::Break(()));
+        }
+        // What a script says next was meant for what it could not choose.
+        if self.input == Input::Pipe && self.driver.is_choice_refused() {
+            complain("the rest of the input was not read\n");
+            return Ok(Flow::Break(()));
+        }
+        let next = if self.is_idle() { self.held.pop_front() } else { None };
+        if let Some(text) = next {
+            self.send(text);
+        } else if self.is_input_over {
+            let is_stuck = self.questions.first().is_some() && !self.driver.is_busy();
+            if is_stuck {
+                complain("a question is open, and no further line can answer it\n");
+            }
+            if self.is_idle() || is_stuck {
+                return Ok(Flow::Break(()));
+            }
+        } else if self.input == Input::Terminal {
+            self.want_line()?;
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn wants_line(&mut self) -> bool {
+        let may_read = self.may_read();
+        if may_read {
+            self.lines.want();
+        }
+        may_read
+    }
+
+    fn take_line(&mut self, line: TypedLine) -> io::Result<Flow> {
+        self.read(line)
+    }
+
+    fn take_signal(&mut self, called: Called) -> io::Result<Flow> {
         if called == Called::Interrupt && self.input == Input::Terminal {
             self.page.note_interrupt()?;
         }
@@ -329,17 +375,17 @@ impl<W: Write> Plain<W> {
                 self.page.resume();
                 // A shell shows what is typed, and leaves it so.
                 echo::hide_again();
-                Ok(Flow::GoOn)
+                Ok(Flow::Continue(()))
             }
             // Here the system suspends the program: there is no handler for it.
-            Called::Stop => Ok(Flow::GoOn),
-            Called::End => Ok(Flow::Leave),
+            Called::Stop => Ok(Flow::Continue(())),
+            Called::End => Ok(Flow::Break(())),
             Called::Interrupt if self.driver.is_shell_running() => {
                 self.driver.wish(ChatEffect::StopShell);
-                Ok(Flow::GoOn)
+                Ok(Flow::Continue(()))
             }
             Called::Interrupt if self.was_interrupted || self.input == Input::Pipe && self.is_idle() => {
-                Ok(Flow::Leave)
+                Ok(Flow::Break(()))
             }
             Called::Interrupt => {
                 self.was_interrupted = true;
@@ -357,27 +403,16 @@ impl<W: Write> Plain<W> {
                 } else {
                     self.page.say("Ctrl-C again leaves\n")?;
                 }
-                Ok(Flow::GoOn)
+                Ok(Flow::Continue(()))
             }
         }
     }
-}
 
-/// Waits until then; without a time, indefinitely.
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due.into()).await,
-        None => std::future::pending().await,
+    fn due(&mut self) -> Option<Instant> {
+        self.page.notice_due()
     }
-}
 
-/// May another line of a pipe wait here?
-fn has_room(held: &VecDeque<String>) -> bool {
-    // An empty string takes room, too.
-    held.iter().map(|text| text.len() + size_of::<String>()).sum::<usize>() < MOST_HELD
-}
-
-/// Hides what is typed.
-fn hide() -> io::Result<()> {
-    echo::hide(&std::fs::OpenOptions::new().read(true).write(true).open("/dev/tty")?)
+    fn tick(&mut self) -> io::Result<()> {
+        self.page.show_notice()
+    }
 }

@@ -13,7 +13,6 @@ use super::{FIRST_LINE, Form, file_trouble, text_trouble};
 use crate::output::print;
 use crate::trouble::{Trouble, complain, exit};
 
-/// Sets a key.
 pub(super) fn set(home: &TalariaHome, path: &KeyPath, typed: &str, form: Form) -> Result<u8, Trouble> {
     let locked = lock(home)?;
     if let Some(key) = within(locked.text().unwrap_or_default(), path) {

@@ -12,7 +12,6 @@ use crate::output::print;
 use crate::trouble::{Trouble, complain, exit};
 use talaria_render::plain_line;
 
-/// Runs the command.
 pub(super) fn run(home: &TalariaHome, form: Form) -> Result<u8, Trouble> {
     let file = home.config_file();
     let text = read(&file)?;

@@ -19,7 +19,6 @@ use crate::trouble::{Trouble, complain, exit};
 /// The default editor.
 const LAST_RESORT: &str = "vi";
 
-/// Runs the command.
 pub(super) async fn run(home: &TalariaHome) -> Result<u8, Trouble> {
     let file = home.config_file();
     let before = read(&file)?;

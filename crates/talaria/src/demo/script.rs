@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use talaria_scripted::{ModelRequest, ModelUsage, Reply};
 
-/// The prompt.
 pub(crate) const PROMPT: &str = "How many words are in greeting.txt? Then make the greeting friendlier.";
 
 /// The initial file.

@@ -24,7 +24,6 @@ use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
 
-/// Runs the command.
 pub(super) async fn run(options: &Hermes) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     if options.undo {

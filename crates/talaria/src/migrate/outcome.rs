@@ -11,7 +11,6 @@ pub(crate) struct Outcome<'a> {
     pub(crate) kind: &'static str,
     /// The action.
     pub(crate) outcome: Done,
-    /// The file.
     pub(crate) file: String,
     /// Backup of the replaced text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,7 +32,6 @@ pub(crate) enum Done {
     Unchanged,
     /// Only shown.
     DryRun,
-    /// It was not confirmed.
     NotConfirmed,
     /// The original bytes are restored.
     Restored,

@@ -14,7 +14,6 @@ use talaria_render::plain_line;
 pub(crate) enum Line {
     /// An MCP server.
     Server {
-        /// Its name.
         name: String,
         /// Its result.
         status: Status,
@@ -29,25 +28,19 @@ pub(crate) enum Line {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         variables: Vec<String>,
     },
-    /// A plugin.
     Plugin {
-        /// Its name.
         name: String,
         /// Its result.
         status: Status,
     },
     /// The permission default.
     Permissions {
-        /// The profile.
         profile: String,
         /// Its result.
         status: Status,
     },
     /// Something that the person should know.
-    Warning {
-        /// What.
-        message: String,
-    },
+    Warning { message: String },
 }
 
 /// Result of an entry.

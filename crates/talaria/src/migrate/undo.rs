@@ -12,7 +12,6 @@ use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 use talaria_render::plain_line;
 
-/// Runs the command.
 pub(super) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
     let home = TalariaHome::from_env().map_err(|error| {
         Trouble::new(exit::USAGE, "cannot use Talaria's home").because(&error).try_this(error.next_step())

@@ -25,7 +25,6 @@ pub(crate) struct Wish {
     pub(crate) additions: Additions,
     /// The servers of Talaria's configuration, in its order.
     pub(crate) servers: Vec<Translated>,
-    /// Secrets.
     pub(crate) secrets: Vec<String>,
     /// Notes for the user.
     pub(crate) warnings: Vec<String>,
@@ -66,7 +65,6 @@ impl Wish {
 /// Identity of this Talaria, for the entry of its own tools.
 #[derive(Debug)]
 pub(crate) struct Itself<'a> {
-    /// The program.
     pub(crate) program: &'a Path,
     /// `TALARIA_HOME`, if it is set.
     pub(crate) home: Option<OsString>,

@@ -35,7 +35,6 @@ pub(super) struct Codex {
     pub(super) hint: Option<String>,
 }
 
-/// The login.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub(super) enum Login {

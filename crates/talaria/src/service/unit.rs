@@ -20,7 +20,6 @@ pub(crate) enum System {
 /// The command of the service.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
-    /// This program.
     pub(crate) program: PathBuf,
     /// Talaria's home, where it is not the usual one.
     pub(crate) home: Option<PathBuf>,

@@ -21,7 +21,6 @@ use talaria_render::{plain, plain_line};
 /// How many messages are read at once.
 const PAGE: usize = 500;
 
-/// Runs the command.
 pub(super) async fn run(client: &Client, options: &Export) -> Result<(), Trouble> {
     if let Some(words) = export(client, options, Existing::IsReplaced).await? {
         complain(&words);

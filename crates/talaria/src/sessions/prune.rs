@@ -21,7 +21,6 @@ use talaria_render::{Look, StyledText};
 /// At most this many conversations are named in a preview.
 const NAMED: usize = 20;
 
-/// Runs the command.
 pub(super) async fn run(client: &Client, options: &args::Prune) -> Result<(), Trouble> {
     if options.yes {
         return throw_away(client, options).await;

@@ -148,16 +148,16 @@ pub(super) async fn attend(
     stops: &mut Stops,
 ) -> Result<u8, Trouble> {
     let From { id, session, mut turn, mut after, mut past } = from;
-    let (mut answerer, mut lines) = match view {
+    let mut answerer = match view {
         View::Live => person_or(Answerer::Elsewhere, renderer(view, &session).as_ref()),
-        _ => (Answerer::Elsewhere, None),
+        _ => Answerer::Elsewhere,
     };
     loop {
         let bond = Bond::Onlooker(id.clone());
         let session = session.clone();
         let followed = Followed { client, session, turn, after, past, login: None, bond };
         let renderer = renderer(view, &followed.session);
-        let end = conversation::run(&followed, renderer, answerer, lines, stops).await?;
+        let end = conversation::run(&followed, renderer, answerer, stops).await?;
         if end.has_left {
             return Ok(end.exit);
         }
@@ -167,7 +167,7 @@ pub(super) async fn attend(
             return finish_view(&task, &end.report, view);
         }
         complain(&format!("{id} continues with its next turn\n"));
-        (answerer, lines) = (end.answerer, end.lines);
+        answerer = end.answerer;
         (turn, after, past) = (turn + 1, 0, turns(client, &task.session).await?.1);
     }
 }

@@ -1,12 +1,10 @@
 //! Calls that ask the model of a conversation a side question, which is not stored in the conversation.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use talaria_core::ids::{RequestId, ThreadId, TurnId};
-use talaria_core::policy::{ApprovalPolicy, Sandbox};
 
-use super::ThreadStart;
+use super::{ThreadResume, ThreadStart};
 
 /// Asks the model of a finished thread one question, with the tools and the prompt cache of the thread. Refused while a turn
 /// runs, or when the thread has a later turn than the one that is named.
@@ -48,35 +46,19 @@ pub struct ThreadFork {
     pub ephemeral: bool,
     /// Leaves the earlier turns out of the answer; 0.166 refuses a long thread otherwise.
     pub exclude_turns: bool,
-    pub cwd: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model_provider: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Sandbox>,
-    /// When to ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approval_policy: Option<ApprovalPolicy>,
-    /// Overrides of Codex's configuration for this thread alone.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub config: Map<String, Value>,
+    #[serde(flatten)]
+    pub settings: ThreadStart,
 }
 
 impl ThreadFork {
-    /// Copies a thread, with what is asked of the copy. Instructions and tools come from the source.
+    /// Copies a thread, with what is asked of the copy. Who is asked, instructions and tools come from the source.
     pub fn new(thread_id: ThreadId, asked: &ThreadStart) -> Self {
-        let asked = asked.clone();
-        Self {
-            thread_id,
-            ephemeral: true,
-            exclude_turns: true,
-            cwd: asked.cwd,
-            model: asked.model,
-            model_provider: asked.model_provider,
-            sandbox: asked.sandbox,
-            approval_policy: asked.approval_policy,
-            config: asked.config,
-        }
+        let settings = ThreadStart {
+            approvals_reviewer: None,
+            base_instructions: None,
+            developer_instructions: None,
+            ..ThreadResume::new(thread_id.clone(), asked).settings
+        };
+        Self { thread_id, ephemeral: true, exclude_turns: true, settings }
     }
 }

@@ -124,7 +124,7 @@ pub enum DynamicToolKind {
     Function,
 }
 
-/// Takes a conversation up again, from memory or from its file.
+/// Resumes a conversation, from memory or from its file.
 ///
 /// Everything that was asked at its start is sent again: 0.130 forgets policy and sandbox, both forget the overrides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -133,47 +133,16 @@ pub struct ThreadResume {
     pub thread_id: ThreadId,
     /// Leaves the earlier turns out of the answer: a long conversation would not fit into one message.
     pub exclude_turns: bool,
-    pub cwd: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model_provider: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<Sandbox>,
-    /// When to ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approval_policy: Option<ApprovalPolicy>,
-    /// Whom to ask.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// Instructions that replace Codex's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_instructions: Option<String>,
-    /// Instructions in addition to Codex's own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub developer_instructions: Option<String>,
-    /// Overrides of Codex's configuration for this thread alone.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub config: Map<String, Value>,
+    #[serde(flatten)]
+    pub settings: ThreadStart,
 }
 
 impl ThreadResume {
     /// Repeats the options of the start. Codex keeps the tools; raw events cannot be requested.
     pub fn new(thread_id: ThreadId, asked: &ThreadStart) -> Self {
-        let asked = asked.clone();
-        Self {
-            thread_id,
-            exclude_turns: true,
-            cwd: asked.cwd,
-            model: asked.model,
-            model_provider: asked.model_provider,
-            sandbox: asked.sandbox,
-            approval_policy: asked.approval_policy,
-            approvals_reviewer: asked.approvals_reviewer,
-            base_instructions: asked.base_instructions,
-            developer_instructions: asked.developer_instructions,
-            config: asked.config,
-        }
+        let settings =
+            ThreadStart { dynamic_tools: Vec::new(), experimental_raw_events: false, ..asked.clone() };
+        Self { thread_id, exclude_turns: true, settings }
     }
 }
 

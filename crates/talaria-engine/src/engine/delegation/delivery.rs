@@ -5,6 +5,7 @@
 //! leaves it owed. The end of a task is one line in the parent's conversation, written together with the record that it was.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use talaria_codex::conversation::Watcher as _;
@@ -26,48 +27,74 @@ const ROOM: usize = 12_000;
 /// When a report that could not be written is written again.
 const LATER: Duration = Duration::from_secs(5);
 
+/// Results of tasks that no call collected, for the input of the next turn.
+pub(crate) struct OwedResults {
+    text: String,
+    /// The tasks, as people name them.
+    ids: Vec<String>,
+    children: Vec<SessionId>,
+}
+
 impl Inner {
-    /// Adds the results that are owed to the input of a turn that is about to be sent. `owed` are the rows of the session.
-    pub(crate) async fn add_results(
+    /// Returns the tasks that a conversation delegated. Where nothing ever was, none is looked for.
+    pub(crate) async fn delegated_by(&self, session: &SessionId) -> Result<Vec<DelegationRow>, StoreError> {
+        match self.has_delegations.load(Ordering::Relaxed) {
+            true => self.shelf.store.delegations(session).await,
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the results that are owed to a conversation whose turn is about to be sent. `rows` are all that it delegated.
+    pub(crate) async fn owed_results(
         self: &Arc<Self>,
         ordinal: i64,
-        words: &mut WordsContent,
         rows: &[DelegationRow],
-        journal: &mut Journal,
-    ) -> Result<(), StoreError> {
+    ) -> Option<OwedResults> {
         // An engine that ended before it sent this turn has added them to the input already.
         let is_inside = |row: &DelegationRow| row.carried == Some((ordinal, ResultCarrier::Input));
         let owed: Vec<&DelegationRow> = rows.iter().filter(|row| row.is_owed() && !is_inside(row)).collect();
-        let mut results = Vec::new();
         let room = ROOM / owed.len().max(1);
+        let mut results = Vec::new();
         for row in owed {
             match self.as_owner().task(row.child.as_str()).await {
-                Ok(task) => results.push((row, task)),
+                Ok(task) => results.push((row.child.clone(), task)),
                 // It is still undelivered.
                 Err(problem) => {
                     tracing::warn!("the result of {} cannot be read: {}", row.child, problem.message);
                 }
             }
         }
-        if results.is_empty() {
-            return Ok(());
-        }
         let texts: Vec<String> = results.iter().map(|(_, task)| pages::result(task, room)).collect();
-        words.input.push(InputPart::Text { text: redact(&pages::input(&texts)).into_owned() });
+        (!results.is_empty()).then(|| OwedResults {
+            text: redact(&pages::input(&texts)).into_owned(),
+            ids: results.iter().map(|(_, task)| task.id.clone()).collect(),
+            children: results.into_iter().map(|(child, _)| child).collect(),
+        })
+    }
+
+    /// Adds results to the input of a turn that is about to be sent, and seals it once with everything that was added to it.
+    /// Results that could not be sealed stay owed.
+    pub(crate) async fn seal_additions(
+        &self,
+        ordinal: i64,
+        words: &mut WordsContent,
+        results: Option<OwedResults>,
+        journal: &mut Journal,
+    ) -> Result<(), StoreError> {
+        let text = results.as_ref().map(|results| results.text.clone());
+        words.input.extend(text.map(|text| InputPart::Text { text }));
         let Ok(sealed) = self.shelf.seal.close(&words.to_json()) else {
-            words.input.pop();
+            if results.is_some() {
+                words.input.pop();
+            }
             return Ok(());
         };
-        journal.change(Change::Turn(TurnPatch {
-            ordinal,
-            input_sealed: Some(sealed),
-            ..TurnPatch::default()
-        }));
-        for (row, _) in &results {
-            let (child, carrier) = (row.child.clone(), ResultCarrier::Input);
-            journal.change(Change::ResultCarried { child, turn: ordinal, carrier });
+        let patch = TurnPatch { ordinal, input_sealed: Some(sealed), ..TurnPatch::default() };
+        journal.change(Change::Turn(patch));
+        let Some(OwedResults { ids, children, .. }) = results else { return Ok(()) };
+        for child in children {
+            journal.change(Change::ResultCarried { child, turn: ordinal, carrier: ResultCarrier::Input });
         }
-        let ids: Vec<String> = results.iter().map(|(_, task)| task.id.clone()).collect();
         journal.event(Event::Warning { message: pages::passed_on(&ids) });
         faults::point("before:result-added").await;
         journal.keep().await.map_err(|_| StoreError::Closed)?;

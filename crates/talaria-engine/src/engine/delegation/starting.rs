@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use talaria_codex::spec::Surroundings;
@@ -53,6 +54,7 @@ impl Inner {
         goals: Vec<DelegatedGoal>,
     ) -> Result<String, String> {
         let _one_at_a_time = self.delegating.lock().await;
+        self.has_delegations.store(true, Ordering::Relaxed);
         let parent = self.delegating_parent(session).await?;
         check_limits(&parent, limits, goals.len())?;
         let count = goals.len();

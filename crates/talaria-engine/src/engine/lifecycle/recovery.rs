@@ -133,6 +133,7 @@ impl Engine {
             home: home.root().to_string_lossy().into_owned(),
             since: views::time(now_ms()),
         };
+        let has_delegations = store.has_delegations().await?.into();
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
             info,
@@ -155,6 +156,7 @@ impl Engine {
             skills: SkillDesk::default(),
             user_home: options.user_home,
             delegating: tokio::sync::Mutex::default(),
+            has_delegations,
             hooks: HookDesk::default(),
             web: WebReader::default(),
             queue: Queue::new(Room {

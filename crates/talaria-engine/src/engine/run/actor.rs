@@ -289,6 +289,7 @@ impl Actor {
         };
         let mut content = self.engine.unseal(turn);
         let is_readable = content.is_some();
+        let mut is_longer = false;
         if let (Purpose::Send, false, Some(Content::Words(words))) = (next, turn.ours, &mut content)
             && words.context.is_none()
         {
@@ -301,15 +302,19 @@ impl Actor {
                 Err(by) => return refuse(&mut journal, interrupted(by)).await,
             }
             if words.context.is_some() {
-                journal.add_context(self.engine.shelf.seal.close(&words.to_json()).ok());
+                journal.note_foreign_text();
+                is_longer = true;
             }
         }
-        let delegated = shelf.store.delegations(&self.id).await?;
+        let delegated = self.engine.delegated_by(&self.id).await?;
         if delegated.iter().any(|row| row.delivered_at.is_none()) {
             journal.expect_results();
         }
         if let (Some(Content::Words(words)), None) = (&mut content, &flight) {
-            self.engine.add_results(turn.ordinal, words, &delegated, &mut journal).await?;
+            let results = self.engine.owed_results(turn.ordinal, &delegated).await;
+            if is_longer || results.is_some() {
+                self.engine.seal_additions(turn.ordinal, words, results, &mut journal).await?;
+            }
         }
         let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
         let (deed, input, context) = match content {

@@ -57,7 +57,6 @@ pub(crate) fn from_json(json: &str) -> Option<Content> {
     plain.or_else(|| serde_json::from_str(json).ok()).map(Content::Words)
 }
 
-/// Text as input.
 pub(crate) fn text(text: impl Into<String>) -> Vec<InputPart> {
     vec![InputPart::Text { text: text.into() }]
 }

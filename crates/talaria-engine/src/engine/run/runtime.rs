@@ -24,7 +24,6 @@ use crate::engine::run::opening::{Opened, Purpose, failed};
 use crate::engine::run::settings::Settings;
 use codex::{CodexFrames, CodexQueue, CodexRuntime};
 
-/// The runtime of new sessions.
 pub(crate) const NEW_SESSIONS: Runtime = Runtime::CodexAppServer;
 
 /// The runtime of this build that has a session; none for one that another program left.

@@ -7,7 +7,6 @@ use base64::prelude::BASE64_STANDARD;
 pub(crate) struct Example {
     /// The text with its secrets.
     pub(crate) text: String,
-    /// The secrets.
     pub(crate) secrets: Vec<String>,
     /// The expected text.
     pub(crate) expected: String,

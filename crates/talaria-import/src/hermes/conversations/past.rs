@@ -35,7 +35,6 @@ pub(super) struct Row {
     pub(super) call: Option<String>,
     /// Reasoning before the message.
     pub(super) reasoning: Option<String>,
-    /// When.
     pub(super) at: i64,
 }
 
@@ -60,7 +59,6 @@ pub(super) struct PastTurn {
 }
 
 impl PastTurn {
-    /// The prompt.
     pub(super) fn prompt(&self) -> &str {
         let asked = self.messages.iter().find(|kept| kept.message.role == Role::User);
         asked.and_then(|kept| kept.message.content.as_deref()).unwrap_or_default()

@@ -7,7 +7,6 @@ use crate::chat::commands::{CompletionSource, find, within_word};
 /// The completion context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Context {
-    /// What.
     pub(crate) what: What,
     /// The typed part.
     pub(crate) letters: String,

@@ -7,11 +7,9 @@ use crate::chat::images;
 pub(crate) struct Unit {
     /// Where it begins, in bytes.
     pub(crate) start: usize,
-    /// Where it ends.
     pub(crate) end: usize,
     /// The label shown instead of its text.
     pub(crate) label: String,
-    /// Its kind.
     pub(crate) kind: Kind,
 }
 
@@ -50,7 +48,6 @@ impl Fragment {
         Self::unit(text, label, Kind::Paste)
     }
 
-    /// An image.
     pub(crate) fn image(path: &str) -> Self {
         let label = images::marker(path);
         Self::unit(label.clone(), label, Kind::Image(path.to_owned()))

@@ -74,7 +74,6 @@ impl Layout {
         self.rows.len()
     }
 
-    /// The row of a place.
     pub(crate) fn row_of(&self, place: usize) -> usize {
         self.rows.partition_point(|row| row.start <= place).saturating_sub(1)
     }

@@ -84,7 +84,6 @@ impl Buffer {
         at
     }
 
-    /// The end of the line.
     pub(crate) fn line_end(&self, place: usize) -> usize {
         let mut at = place;
         while at < self.text().len() && !self.is_line_end(at) {

@@ -10,13 +10,11 @@ const MOST_BYTES: usize = 8 * 1024 * 1024;
 /// A change: at this place this many bytes replaced these.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
-    /// Where.
     pub(crate) at: usize,
     /// Length of the new text in bytes.
     pub(crate) added: usize,
     /// The old text.
     pub(crate) removed: Fragment,
-    /// Where the cursor was.
     pub(crate) cursor: usize,
 }
 

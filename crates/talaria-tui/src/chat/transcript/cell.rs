@@ -145,7 +145,6 @@ impl Cell {
         self.laid.is_some()
     }
 
-    /// Its rows.
     pub(super) fn rows(&mut self, page: &Page<'_>) -> &[StyledLine] {
         let is_moving = self.is_running() && page.is_heard;
         let beat = if is_moving { (page.now.as_millis() / 100, page.wall / 100) } else { (0, 0) };

@@ -59,12 +59,10 @@ impl Formatted {
         }
     }
 
-    /// For which width.
     pub(super) fn width(&self) -> usize {
         self.width
     }
 
-    /// All rows.
     pub(super) fn rows(&self) -> &[StyledLine] {
         &self.rows
     }
@@ -93,7 +91,6 @@ impl Formatted {
         }
     }
 
-    /// The draft.
     pub(super) fn draft(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let mut text = self.open.clone();
         text.append(self.markdown.draft());

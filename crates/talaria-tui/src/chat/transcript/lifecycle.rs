@@ -74,7 +74,6 @@ impl Lifecycle {
         }
     }
 
-    /// Is it running?
     pub(super) fn is_running(&self) -> bool {
         matches!(self, Self::Running(_))
     }

@@ -51,7 +51,6 @@ impl Own {
         self.ran.command.len() + self.output.weight()
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let paint = page.paint;
         let mut out = Vec::new();

@@ -61,7 +61,6 @@ impl Patch {
         self.changes.iter().map(|(change, _)| size_of::<FileChange>() + change.diff.len()).sum()
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let paint = page.paint;
         let mut out = Vec::new();

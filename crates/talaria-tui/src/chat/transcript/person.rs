@@ -57,7 +57,6 @@ impl Person {
         self.state == State::Pending
     }
 
-    /// Is it this text?
     pub(super) fn is(&self, text: &str) -> bool {
         let other = Kept::of(text, LIMITS);
         (self.text.total(), self.text.parts()) == (other.total(), other.parts())
@@ -79,7 +78,6 @@ impl Person {
         self.text.weight() + self.attachments.iter().map(String::len).sum::<usize>()
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let (bar, text_style, note) = match self.state {
             State::Pending => (Style::DIM, Style::DIM, Some("not confirmed yet")),

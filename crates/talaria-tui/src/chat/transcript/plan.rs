@@ -12,12 +12,10 @@ use talaria_render::notice;
 pub(super) struct Plan {
     /// Why it changed last.
     pub(super) explanation: Option<String>,
-    /// The steps.
     pub(super) steps: Vec<PlanStep>,
 }
 
 impl Plan {
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let hang = page.paint.sign("  ", "    ").len();
         let text = notice::plan(self.explanation.as_deref(), &self.steps, page.paint);

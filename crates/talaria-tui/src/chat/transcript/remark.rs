@@ -84,7 +84,6 @@ impl Remark {
         self.text.weight()
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let style = match self.weight {
             Weight::Head => return rows(self.text.clone(), page.width, HEAD_COLUMNS, Break::Words),

@@ -52,7 +52,6 @@ enum State {
 }
 
 impl Request {
-    /// It was asked.
     pub(super) fn opened(ask: &Ask) -> Self {
         let about = Some(Kept::of(&ask.label(), LIMITS));
         Self { about, step: tool_line::held_step(ask).cloned(), is_told: false, state: State::Open }
@@ -107,7 +106,6 @@ impl Request {
         self.about.as_ref().map_or(0, Kept::weight)
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         if self.is_told && self.is_open() {
             return Vec::new();

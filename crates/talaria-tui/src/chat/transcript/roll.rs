@@ -92,7 +92,6 @@ impl Roll {
         }
     }
 
-    /// All cells.
     pub(super) fn cells(&mut self) -> impl DoubleEndedIterator<Item = &mut Cell> {
         self.entries.iter_mut().filter_map(|entry| match entry {
             Entry::Cell(cell) => Some(&mut **cell),

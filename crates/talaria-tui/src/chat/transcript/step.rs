@@ -33,7 +33,6 @@ const IN_BACKGROUND: &str = "still running in the background";
 /// The name of a step that has none.
 const HEADLESS: &str = "a step whose start is not loaded";
 
-/// A step.
 #[derive(Debug)]
 pub(super) struct Step {
     /// Its kind; none if its beginning is not loaded.
@@ -130,7 +129,6 @@ impl Step {
         self.progress = Some(plain_line(&message[..message.floor_char_boundary(1000)]).into_owned());
     }
 
-    /// It ended.
     pub(super) fn end(&mut self, body: &ItemBody, paint: Paint) {
         self.describe(body, paint);
         let (status, [end, time]) = tool_line::ending(body).unwrap_or((Status::Unknown, [None, None]));
@@ -151,7 +149,6 @@ impl Step {
         }
     }
 
-    /// It ended in the background.
     pub(super) fn end_in_background(&mut self, end: BackgroundEnd, exit_code: Option<i32>) {
         if self.life != Lifecycle::Background {
             return;
@@ -187,7 +184,6 @@ impl Step {
             + self.crew.weight()
     }
 
-    /// Its rows.
     pub(super) fn rows(&self, page: &Page<'_>) -> Vec<StyledLine> {
         let mut out = Vec::new();
         if self.life != Lifecycle::Crew {

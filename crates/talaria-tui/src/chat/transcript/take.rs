@@ -22,7 +22,6 @@ use talaria_render::notice;
 pub(super) struct Scene {
     /// Its number.
     pub(super) seq: i64,
-    /// Its turn.
     pub(super) turn: Option<i64>,
     /// When it happened, in milliseconds since 1970.
     pub(super) at: i64,

@@ -14,7 +14,6 @@ pub(super) struct ChatGrammar {
     pub(super) with_text: &'static [(&'static str, usize)],
 }
 
-/// A line that was read.
 pub(super) enum ReadLine {
     Command(Box<Command>),
     Help(String),
@@ -47,7 +46,6 @@ impl ChatGrammar {
         text.replace("try '--help'", &format!("try '/{name} --help'"))
     }
 
-    /// The words of a line.
     fn words(&self, line: &str) -> Result<Vec<String>, Trouble> {
         let (action, behind) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
         let Some((_, before)) = self.with_text.iter().find(|(name, _)| *name == action) else {

@@ -96,7 +96,6 @@ fn is_said(wish: &ChatEffect) -> bool {
     )
 }
 
-/// Name of a command.
 pub(super) fn name(command: &SlashCommand) -> String {
     commands::definition(command).map_or_else(String::new, |definition| format!("/{}", definition.name))
 }

@@ -20,8 +20,7 @@ use crate::trouble::{complain, exit};
 const LONG: u64 = 1000;
 
 impl<W: Write> Plain<W> {
-    /// Shows news.
-    pub(super) fn news(&mut self, news: News) -> io::Result<()> {
+    pub(super) fn show(&mut self, news: News) -> io::Result<()> {
         match news {
             News::Event(numbered) => {
                 let said = person_message(&numbered.event).filter(|_| self.page.is_caught_up());

@@ -35,7 +35,6 @@ impl<W: Write> Paper<W> {
         Self(Arc::new(Mutex::new(Sheet { out, row: Row::Fresh })))
     }
 
-    /// Content of the row.
     pub(super) fn row(&self) -> Row {
         self.sheet().row
     }

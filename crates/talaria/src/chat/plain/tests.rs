@@ -7,11 +7,10 @@ use talaria_core::event::Event;
 use talaria_render::Look;
 use talaria_tui::chat::contract::News;
 
-use super::lines::{Line, Text};
 use super::*;
 use crate::chat::driver::tests::driver;
+use crate::line_reader::{LineText, TypedLine};
 
-/// The output.
 #[derive(Clone, Debug, Default)]
 struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -38,7 +37,7 @@ impl Sitting {
         let written = Written::default();
         let look = Look { color: false, width: None, live: false, unicode: true };
         let page = Page::new(written.clone(), look);
-        let lines = Lines::of(io::empty(), Input::Terminal);
+        let lines = LineReader::of(io::empty(), Reading::Ahead);
         Self { plain: Plain::new(driver, Input::Terminal, lines, page), written, _home: home }
     }
 
@@ -49,13 +48,14 @@ impl Sitting {
     }
 
     fn rest(&mut self) {
-        assert_eq!(self.plain.rest().unwrap(), Flow::GoOn);
+        assert_eq!(self.plain.rest().unwrap(), Flow::Continue(()));
     }
 
     /// A line is typed for the question that is on the page, if one is.
     fn types(&mut self, text: &str) {
-        let line = Line { text: Text::Line(text.to_owned()), asked: self.plain.asked.unwrap_or_default() };
-        assert_eq!(self.plain.take_line(line).unwrap(), Flow::GoOn);
+        let line =
+            TypedLine { text: LineText::Line(text.to_owned()), asked: self.plain.asked.unwrap_or_default() };
+        assert_eq!(self.plain.take_line(line).unwrap(), Flow::Continue(()));
         self.rest();
     }
 
@@ -89,7 +89,7 @@ async fn a_question_of_a_conversation_that_is_left_is_not_said_to_be_closed() {
     let mut sitting = Sitting::begin().await;
     sitting.event(opened("req-1"));
     assert!(sitting.reads().contains("[y] yes"), "it is put");
-    sitting.plain.news(News::Opened(None)).unwrap();
+    sitting.plain.show(News::Opened(None)).unwrap();
     let read = sitting.reads();
     assert!(read.contains(&format!("the question was not answered{thrown_away}")), "{read}");
     assert!(!read.contains("no longer open"), "it still waits there: {read}");

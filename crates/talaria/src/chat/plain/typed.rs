@@ -7,10 +7,10 @@ use talaria_core::request::{Decision, Typed};
 use talaria_tui::chat::commands::{self, Entry, SlashCommand};
 use talaria_tui::chat::contract::ChatEffect;
 
-use super::lines::{Line, Text};
 use super::{Flow, Input, Plain};
 use crate::chat::words;
 use crate::echo;
+use crate::line_reader::{LineText, TypedLine};
 use crate::questions::{LineAnswer, Taken};
 use crate::requests::build;
 use crate::trouble::{complain, exit};
@@ -24,11 +24,11 @@ pub(super) struct Abandoned {
 
 impl Abandoned {
     /// Was this line typed for the question?
-    fn takes(self, line: &Line) -> bool {
+    fn takes(self, line: &TypedLine) -> bool {
         let is_command = match &line.text {
-            Text::Line(text) => text.starts_with('/'),
-            Text::Over => true,
-            Text::TooLong | Text::Garbled => false,
+            LineText::Line(text) => text.starts_with('/'),
+            LineText::Over | LineText::Failed => true,
+            LineText::TooLong | LineText::Garbled => false,
         };
         line.asked >= self.number && (self.is_secret || !is_command)
     }
@@ -36,10 +36,10 @@ impl Abandoned {
 
 impl<W: Write> Plain<W> {
     /// Takes a line, or the end of the input.
-    pub(super) fn take_line(&mut self, line: Line) -> io::Result<Flow> {
+    pub(super) fn read(&mut self, line: TypedLine) -> io::Result<Flow> {
         fault_at(self.asked);
         // The end of input has no end of line.
-        if line.text != Text::Over {
+        if !line.is_end() {
             self.page.line_came();
             self.has_input = true;
         }
@@ -47,28 +47,28 @@ impl<W: Write> Plain<W> {
             return self.throw_away(abandoned, &line);
         }
         let text = match line.text {
-            Text::Line(text) => text,
-            Text::Over => {
+            LineText::Line(text) => text,
+            LineText::Over | LineText::Failed => {
                 self.is_input_over = true;
                 // At a terminal the end of input means that the person leaves.
-                return Ok(if self.input == Input::Terminal { Flow::Leave } else { Flow::GoOn });
+                return Ok(if self.input == Input::Terminal { Flow::Break(()) } else { Flow::Continue(()) });
             }
-            Text::TooLong => return self.refuse_line("the line is too long and was not read"),
-            Text::Garbled => return self.refuse_line("the line is not valid UTF-8 and was not read"),
+            LineText::TooLong => return self.refuse_line("the line is too long and was not read"),
+            LineText::Garbled => return self.refuse_line("the line is not valid UTF-8 and was not read"),
         };
         if self.is_answer(&text, line.asked) {
-            return self.answer(&text).map(|()| Flow::GoOn);
+            return self.answer(&text).map(|()| Flow::Continue(()));
         }
         if text.trim().is_empty() {
             self.asked = None;
-            return Ok(Flow::GoOn);
+            return Ok(Flow::Continue(()));
         }
         match commands::read(&text) {
             Err(mistake) => {
                 self.code = exit::USAGE;
                 self.page.say(&talaria_render::plain(&mistake.to_string()))?;
             }
-            Ok(Entry::Command(SlashCommand::Quit)) => return Ok(Flow::Leave),
+            Ok(Entry::Command(SlashCommand::Quit)) => return Ok(Flow::Break(())),
             Ok(Entry::Command(SlashCommand::Approve { request, decision })) => {
                 self.decide(request, decision, None, line.asked)?;
             }
@@ -78,7 +78,7 @@ impl<W: Write> Plain<W> {
             Ok(entry) => self.enter(entry, &text),
         }
         self.asked = None;
-        Ok(Flow::GoOn)
+        Ok(Flow::Continue(()))
     }
 
     /// Says that a line was not taken. What a script says next was written for a conversation in which it was.
@@ -91,7 +91,7 @@ impl<W: Write> Plain<W> {
                 self.is_input_over = true;
             }
         }
-        Ok(Flow::GoOn)
+        Ok(Flow::Continue(()))
     }
 
     /// Is the line an answer to the question that was on the page when it was typed?
@@ -146,17 +146,17 @@ impl<W: Write> Plain<W> {
     }
 
     /// Throws away what was typed for a question that is closed.
-    fn throw_away(&mut self, abandoned: Abandoned, line: &Line) -> io::Result<Flow> {
+    fn throw_away(&mut self, abandoned: Abandoned, line: &TypedLine) -> io::Result<Flow> {
         echo::show();
-        if line.text == Text::Over {
+        if line.is_end() {
             self.is_input_over = true;
-            return Ok(Flow::Leave);
+            return Ok(Flow::Break(()));
         }
-        let is_empty = matches!(&line.text, Text::Line(text) if text.trim().is_empty());
+        let is_empty = matches!(&line.text, LineText::Line(text) if text.trim().is_empty());
         if abandoned.is_secret || !is_empty {
             self.page.say("your draft answer was discarded\n")?;
         }
-        Ok(Flow::GoOn)
+        Ok(Flow::Continue(()))
     }
 
     /// The question on the page goes, and not because of an answer that was typed here; `why` says what became of it.
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_line_that_was_typed_for_a_closed_question_is_recognised() {
-        let line = |text: &str, asked| Line { text: Text::Line(text.to_owned()), asked };
+        let line = |text: &str, asked| TypedLine { text: LineText::Line(text.to_owned()), asked };
         let plain = Abandoned { number: 3, is_secret: false };
         assert!(plain.takes(&line("y", 3)));
         assert!(!plain.takes(&line("typed before it was put", 2)));

@@ -6,7 +6,6 @@ use talaria_tui::chat::contract::{ChatInput, Code, KeyPress};
 /// An event of the terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Came {
-    /// Input for the chat.
     Input(ChatInput),
     /// Suspend the program.
     Suspend,
@@ -16,7 +15,6 @@ pub(super) enum Came {
     Nothing,
 }
 
-/// Reads an event.
 pub(super) fn read(event: Event) -> Came {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => read_key(key),

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use talaria_core::api::TaskLine;
 
-/// The ends that are known.
 #[derive(Debug, Default)]
 pub(super) struct Ends(Option<Known>);
 

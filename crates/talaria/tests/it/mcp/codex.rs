@@ -8,17 +8,17 @@ use crate::scene::{Scene, both_versions};
 
 both_versions!(the_model_of_codex_starts_and_lists_tasks);
 
-/// A call of our tool, as the model names it.
-fn call(codex: &Codex, arguments: &Value) -> Reply {
+/// A call of a tool of ours, as the model names it.
+pub(super) fn call(codex: &Codex, tool: &str, arguments: &Value) -> Reply {
     let namespace = if codex.version == "0.130.0" { "mcp__talaria__" } else { "mcp__talaria" };
     let item = json!({ "type": "function_call", "id": "fc", "call_id": "call", "namespace": namespace,
-                       "name": "codex_bridge", "arguments": arguments.to_string() });
+                       "name": tool, "arguments": arguments.to_string() });
     let event = |kind: &str| json!({ "type": kind, "output_index": 0, "item": item });
     Reply::new().event(event("response.output_item.added")).event(event("response.output_item.done"))
 }
 
-async fn the_model_of_codex_starts_and_lists_tasks(codex: Codex) {
-    let scene = Scene::real(&codex).await;
+/// Makes our server one of the user's Codex.
+pub(super) fn offer(scene: &Scene) {
     let talaria = scene.command(&["mcp"]);
     let program = talaria.as_std().get_program().to_str().unwrap();
     // Codex hands few variables on to an MCP server.
@@ -31,8 +31,14 @@ async fn the_model_of_codex_starts_and_lists_tasks(codex: Codex) {
         "[mcp_servers.talaria]\ncommand = {program:?}\nargs = [\"mcp\"]\nenv = {{ {} }}\n",
         variables.join(", ")
     ));
+}
+
+async fn the_model_of_codex_starts_and_lists_tasks(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    offer(&scene);
     let start = json!({ "action": "start", "prompt": "inner work", "cwd": scene.work() });
-    let (outer, list) = (call(&codex, &start), call(&codex, &json!({ "action": "list" })));
+    let bridge = |arguments: &Value| call(&codex, "codex_bridge", arguments);
+    let (outer, list) = (bridge(&start), bridge(&json!({ "action": "list" })));
     let script = std::sync::Mutex::new(vec![Reply::say("Outer done."), list, outer]);
     scene.model.route(move |request| {
         let is_inner = request.user_texts().iter().any(|text| text.contains("inner work"));

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
+use super::codex;
 use super::python::Sdk;
 use super::wire::Wire;
 use crate::scene::{Scene, both_versions};
@@ -111,30 +112,10 @@ async fn a_forged_thread_grants_no_rights(codex: Codex) {
     scene.close().await;
 }
 
-/// A call of our tool, as the model names it.
-fn call(codex: &Codex, arguments: &Value) -> Reply {
-    let namespace = if codex.version == "0.130.0" { "mcp__talaria__" } else { "mcp__talaria" };
-    let item = json!({ "type": "function_call", "id": "fc", "call_id": "call", "namespace": namespace,
-                       "name": "talaria_memory", "arguments": arguments.to_string() });
-    let event = |kind: &str| json!({ "type": kind, "output_index": 0, "item": item });
-    Reply::new().event(event("response.output_item.added")).event(event("response.output_item.done"))
-}
-
 async fn the_model_of_a_conversation_has_its_rights(codex: Codex) {
     let scene = Scene::real(&codex).await;
-    let talaria = scene.command(&["mcp"]);
-    let program = talaria.as_std().get_program().to_str().unwrap();
-    // Codex hands few variables on to an MCP server.
-    let variables: Vec<String> = talaria
-        .as_std()
-        .get_envs()
-        .filter_map(|(name, value)| Some(format!("{:?} = {:?}", name.to_str()?, value?.to_str()?)))
-        .collect();
-    scene.codex_home.append_config(&format!(
-        "[mcp_servers.talaria]\ncommand = {program:?}\nargs = [\"mcp\"]\nenv = {{ {} }}\n",
-        variables.join(", ")
-    ));
-    scene.model.push(call(&codex, &add("project", "Uses herons")));
+    codex::offer(&scene);
+    scene.model.push(codex::call(&codex, "talaria_memory", &add("project", "Uses herons")));
     scene.model.push(Reply::say("Saved."));
     let running = scene.start(&["exec", "--approve", "wait", "--json", "remember it"]);
     let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;

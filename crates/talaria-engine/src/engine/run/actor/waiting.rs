@@ -1,10 +1,7 @@
 //! Waiting before a turn can be sent: for a person to grant power, for a slot, for a Codex. A stop is accepted
 //! meanwhile, and input for the next turn is recorded.
 
-use std::time::Duration;
-
 use talaria_core::event::{Event, QueuedInput};
-use talaria_core::input::InputPart;
 use talaria_core::outcome::Report;
 use talaria_core::request::Who;
 use talaria_store::{SessionRow, StoreError};
@@ -81,28 +78,18 @@ async fn hold(
     match command {
         Command::Interrupt { by } => return Ok(Some(by)),
         // No turn can accept it yet, so it is queued, even if it was meant for this turn.
-        Command::Say { input, when, limit, kept } => match queue(journal, input, limit) {
-            Ok(queued) => {
-                journal.event(queued);
+        Command::Say { input, when, limit, kept } => match journal.queue(&input, limit) {
+            Some(waiting) => {
+                journal.event(Event::Queued { waiting, input: QueuedInput::of(&input) });
                 journal.keep().await.map_err(|_| StoreError::Closed)?;
                 // The caller may have left.
                 kept.map(|kept| kept.send(When::Next));
             }
-            Err(input) => others.commands.push(Command::Say { input, when, limit, kept }),
+            None => others.commands.push(Command::Say { input, when, limit, kept }),
         },
         other => others.commands.push(other),
     }
     Ok(None)
-}
-
-/// Records input for the next turn; returns it if that cannot be done.
-fn queue(
-    journal: &mut Journal,
-    input: Vec<InputPart>,
-    limit: Option<Duration>,
-) -> Result<Event, Vec<InputPart>> {
-    let queued = QueuedInput::of(&input);
-    journal.queue(input, limit).map(|waiting| Event::Queued { waiting, input: queued })
 }
 
 /// Commands that arrived too early; resent when this is dropped.

@@ -1,8 +1,9 @@
 //! The arguments of `talaria_delegate`, validated: no runtime checks them against the schema. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::engine::delegation::DelegatedGoal;
+use crate::engine::tools::arguments::ToolArguments;
 
 /// The longest goal and the longest context, in characters.
 const LONGEST_GOAL: usize = 8_000;
@@ -26,28 +27,25 @@ pub(super) enum DelegateWish {
 impl DelegateWish {
     /// Reads what the model wrote; `Err` says to it what is wrong.
     pub(super) fn parse(arguments: &Value) -> Result<Self, String> {
-        let arguments = arguments.as_object().ok_or("the arguments must be an object")?;
-        if let Some(name) = arguments.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            return Err(format!("there is no argument {name}; the arguments are {}", NAMES.join(", ")));
-        }
-        let op = text(arguments, "op")?.ok_or("op is missing: start, wait, result, stop or list")?;
+        let arguments = ToolArguments::read(arguments, &NAMES)?;
+        let op = arguments.text("op")?.ok_or("op is missing: start, wait, result, stop or list")?;
         let id =
-            || text(arguments, "id")?.ok_or_else(|| format!("id is missing: op {op} needs the id of a task"));
+            || arguments.text("id")?.ok_or_else(|| format!("id is missing: op {op} needs the id of a task"));
         let unused: &[&str] = match op.as_str() {
             "start" => &["id", "seconds"],
             "wait" => &["goals"],
             "result" | "stop" => &["goals", "seconds"],
             "list" => &["goals", "id", "seconds"],
-            other => return Err(format!("op must be start, wait, result, stop or list, not {other}")),
+            other => {
+                return Err(ToolArguments::not_one_of("op", "start, wait, result, stop or list", other));
+            }
         };
-        if let Some(name) =
-            unused.iter().find(|name| arguments.get(**name).is_some_and(|value| !value.is_null()))
-        {
+        if let Some(name) = unused.iter().find(|name| arguments.get(name).is_some()) {
             return Err(format!("op {op} has no {name}"));
         }
         match op.as_str() {
             "start" => goals(arguments).map(Self::Start),
-            "wait" => Ok(Self::Wait { id: text(arguments, "id")?, seconds: seconds(arguments)? }),
+            "wait" => Ok(Self::Wait { id: arguments.text("id")?, seconds: seconds(arguments)? }),
             "result" => Ok(Self::Result { id: id()? }),
             "stop" => Ok(Self::Stop { id: id()? }),
             _ => Ok(Self::List),
@@ -55,7 +53,7 @@ impl DelegateWish {
     }
 }
 
-fn goals(arguments: &Map<String, Value>) -> Result<Vec<DelegatedGoal>, String> {
+fn goals(arguments: ToolArguments<'_>) -> Result<Vec<DelegatedGoal>, String> {
     let listed = arguments.get("goals").and_then(Value::as_array).filter(|goals| !goals.is_empty());
     let listed = listed.ok_or("goals must be a list with goals")?;
     let goal = |(number, value): (usize, &Value)| {
@@ -65,16 +63,13 @@ fn goals(arguments: &Map<String, Value>) -> Result<Vec<DelegatedGoal>, String> {
 }
 
 fn goal(value: &Value) -> Result<DelegatedGoal, String> {
-    let fields = value.as_object().ok_or("must be an object")?;
-    if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
-        return Err(format!("there is no field {name}; the fields are {}", FIELDS.join(", ")));
-    }
+    let fields = ToolArguments::fields(value, &FIELDS)?;
     let has_worktree = match fields.get("worktree") {
-        None | Some(Value::Null) => false,
+        None => false,
         Some(value) => value.as_bool().ok_or("worktree must be true or false")?,
     };
-    let goal = text(fields, "goal")?.ok_or("goal is missing")?;
-    let context = text(fields, "context")?;
+    let goal = fields.text("goal")?.ok_or("goal is missing")?;
+    let context = fields.text("context")?;
     let too_long = |text: &str, most: usize| text.chars().nth(most).is_some();
     if too_long(&goal, LONGEST_GOAL) {
         return Err(format!("goal has more than {LONGEST_GOAL} characters"));
@@ -87,22 +82,13 @@ fn goal(value: &Value) -> Result<DelegatedGoal, String> {
     Ok(DelegatedGoal { goal, context, has_worktree })
 }
 
-fn seconds(arguments: &Map<String, Value>) -> Result<u64, String> {
+fn seconds(arguments: ToolArguments<'_>) -> Result<u64, String> {
     match arguments.get("seconds") {
-        None | Some(Value::Null) => Ok(USUAL_WAIT),
+        None => Ok(USUAL_WAIT),
         Some(value) => value
             .as_u64()
             .filter(|seconds| *seconds <= LONGEST_WAIT)
             .ok_or_else(|| format!("seconds must be a whole number from 0 to {LONGEST_WAIT}")),
-    }
-}
-
-fn text(fields: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
-    match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name} must be a string")),
     }
 }
 

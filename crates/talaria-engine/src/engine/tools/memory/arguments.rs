@@ -1,8 +1,10 @@
 //! The arguments of `talaria_memory`, validated: no runtime checks them against the schema. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use talaria_core::memory::MemoryScope;
 use talaria_core::memory::draft::MemoryOperation;
+
+use crate::engine::tools::arguments::ToolArguments;
 
 /// The most operations of one call.
 const MOST: usize = 20;
@@ -26,10 +28,7 @@ pub(super) struct MemoryLook {
 impl MemoryArguments {
     /// Reads what the model wrote; `Err` says to it what is wrong. `project` is the directory of the scope `project`.
     pub(super) fn parse(arguments: &Value, project: &str) -> Result<Self, String> {
-        let arguments = arguments.as_object().ok_or("the arguments must be an object")?;
-        if let Some(name) = arguments.keys().find(|name| *name != "operations") {
-            return Err(format!("there is no argument {name}; the argument is operations"));
-        }
+        let arguments = ToolArguments::read(arguments, &["operations"])?;
         let listed = arguments.get("operations").and_then(Value::as_array);
         let listed =
             listed.filter(|listed| !listed.is_empty()).ok_or("operations must be a list with operations")?;
@@ -46,12 +45,9 @@ impl MemoryArguments {
     }
 
     fn add(&mut self, operation: &Value, project: &str) -> Result<(), String> {
-        let operation = operation.as_object().ok_or("must be an object")?;
-        if let Some(name) = operation.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            return Err(format!("there is no field {name}; the fields are {}", NAMES.join(", ")));
-        }
-        let op = text(operation, "op")?.ok_or("op is missing")?;
-        let scope = match text(operation, "scope")? {
+        let operation = ToolArguments::fields(operation, &NAMES)?;
+        let op = operation.text("op")?.ok_or("op is missing")?;
+        let scope = match operation.text("scope")? {
             None => None,
             Some(word) => Some(
                 MemoryScope::named(&word, project)
@@ -59,9 +55,9 @@ impl MemoryArguments {
             ),
         };
         let scoped = || scope.clone().ok_or_else(|| "scope is missing: user, project or notes".to_owned());
-        let new = || text(operation, "text")?.ok_or_else(|| "text is missing".to_owned());
+        let new = || operation.text("text")?.ok_or_else(|| "text is missing".to_owned());
         let find =
-            || text(operation, "find")?.ok_or_else(|| "find is missing: a part of the entry".to_owned());
+            || operation.text("find")?.ok_or_else(|| "find is missing: a part of the entry".to_owned());
         match op.as_str() {
             "add" => self.operations.push(MemoryOperation::Add { scope: scoped()?, text: new()? }),
             "replace" => {
@@ -70,21 +66,12 @@ impl MemoryArguments {
             }
             "remove" => self.operations.push(MemoryOperation::Remove { scope: scoped()?, find: find()? }),
             "read" => {
-                let find = text(operation, "find")?;
+                let find = operation.text("find")?;
                 self.looks.push(MemoryLook { scope, find });
             }
-            other => return Err(format!("op must be add, replace, remove or read, not {other}")),
+            other => return Err(ToolArguments::not_one_of("op", "add, replace, remove or read", other)),
         }
         Ok(())
-    }
-}
-
-fn text(operation: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
-    match operation.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name} must be a string")),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The arguments of `talaria_recall`, validated: no runtime checks them against the schema. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use talaria_store::SearchedKind;
+
+use crate::engine::tools::arguments::ToolArguments;
 
 /// The longest query, in characters.
 const LONGEST: usize = 500;
@@ -25,18 +27,12 @@ pub(super) enum RecallWish {
 impl RecallArguments {
     /// Reads what the model wrote; `Err` says to it what is wrong.
     pub(super) fn parse(arguments: &Value) -> Result<Self, String> {
-        let arguments = arguments.as_object().ok_or("the arguments must be an object")?;
-        if let Some(name) = arguments.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            return Err(format!("there is no argument {name}; the arguments are {}", NAMES.join(", ")));
-        }
-        let page = match number(arguments, "page")?.unwrap_or(1) {
-            page if page < 1 => return Err("page begins at 1".to_owned()),
-            page => usize::try_from(page).unwrap_or(usize::MAX),
-        };
-        let session = text(arguments, "session")?;
-        let around = number(arguments, "around")?;
-        let kind = kind(text(arguments, "kind")?)?;
-        let wish = match (text(arguments, "query")?, session) {
+        let arguments = ToolArguments::read(arguments, &NAMES)?;
+        let page = arguments.page()?;
+        let session = arguments.text("session")?;
+        let around = arguments.number("around")?;
+        let kind = kind(arguments.text("kind")?)?;
+        let wish = match (arguments.text("query")?, session) {
             (Some(_), _) if around.is_some() => {
                 return Err("around reads a session, query searches: use one of them".to_owned());
             }
@@ -55,22 +51,6 @@ impl RecallArguments {
     }
 }
 
-fn text(arguments: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
-    match arguments.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name} must be a string")),
-    }
-}
-
-fn number(arguments: &Map<String, Value>, name: &str) -> Result<Option<i64>, String> {
-    match arguments.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_i64().map(Some).ok_or_else(|| format!("{name} must be a whole number")),
-    }
-}
-
 fn kind(word: Option<String>) -> Result<Option<SearchedKind>, String> {
     match word.as_deref() {
         None => Ok(None),
@@ -79,7 +59,9 @@ fn kind(word: Option<String>) -> Result<Option<SearchedKind>, String> {
         Some("commands") => Ok(Some(SearchedKind::Commands)),
         Some("patches") => Ok(Some(SearchedKind::Patches)),
         Some("outputs") => Ok(Some(SearchedKind::Outputs)),
-        Some(other) => Err(format!("kind must be words, answers, commands, patches or outputs, not {other}")),
+        Some(other) => {
+            Err(ToolArguments::not_one_of("kind", "words, answers, commands, patches or outputs", other))
+        }
     }
 }
 

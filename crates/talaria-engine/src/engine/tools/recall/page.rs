@@ -33,7 +33,6 @@ pub(super) struct FoundPassages<'a> {
     pub(super) is_complete: bool,
 }
 
-/// A passage that was found.
 pub(super) struct FoundPassage<'a> {
     pub(super) hit: &'a MessageMatch,
     pub(super) title: Option<String>,

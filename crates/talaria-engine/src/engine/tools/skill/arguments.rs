@@ -1,9 +1,10 @@
 //! The arguments of `talaria_skill`, validated: no runtime checks them against the schema. Pure.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::edit::SkillEdit;
-use talaria_guard::shorten::shorten_line;
+
+use crate::engine::tools::arguments::ToolArguments;
 
 const NAMES: [&str; 7] = ["op", "name", "file", "text", "find", "replace", "page"];
 
@@ -26,63 +27,33 @@ pub(super) struct SkillCall {
 impl SkillArguments {
     /// Reads what the model wrote; `Err` says to it what is wrong.
     pub(super) fn parse(arguments: &Value) -> Result<Self, String> {
-        let arguments = arguments.as_object().ok_or("the arguments must be an object")?;
-        if let Some(name) = arguments.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            let name = shorten_line(name, 40);
-            return Err(format!("there is no argument {name}; the arguments are {}", NAMES.join(", ")));
-        }
-        let op = text(arguments, "op")?.ok_or("op is missing: list, read, propose or archive")?;
-        let (part, file) = (text(arguments, "name")?, text(arguments, "file")?);
+        let arguments = ToolArguments::read(arguments, &NAMES)?;
+        let op = arguments.text("op")?.ok_or("op is missing: list, read, propose or archive")?;
+        let (part, file) = (arguments.text("name")?, arguments.text("file")?);
         let name = || part.clone().ok_or_else(|| "name is missing: the name of the skill".to_owned());
         match op.as_str() {
             "list" => Ok(Self::List { part }),
             "read" => Ok(Self::Read {
                 name: name()?,
                 file: file.unwrap_or_else(|| SKILL_FILE.to_owned()),
-                page: page(arguments)?,
+                page: arguments.page()?,
             }),
             "propose" => Ok(Self::Change(SkillCall { name: name()?, file, edit: edit(arguments)? })),
             "archive" => Ok(Self::Change(SkillCall { name: name()?, file: None, edit: SkillEdit::Archive })),
-            other => {
-                let other = shorten_line(other, 40);
-                Err(format!("op must be list, read, propose or archive, not {other}"))
-            }
+            other => Err(ToolArguments::not_one_of("op", "list, read, propose or archive", other)),
         }
     }
 }
 
-fn edit(arguments: &Map<String, Value>) -> Result<SkillEdit, String> {
+fn edit(arguments: ToolArguments<'_>) -> Result<SkillEdit, String> {
     // An empty replacement removes the part.
-    let replace = match arguments.get("replace") {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) => Some(text.clone()),
-        Some(_) => return Err("replace must be a string".to_owned()),
-    };
-    match (text(arguments, "text")?, text(arguments, "find")?, replace) {
+    let replace = arguments.raw_text("replace")?;
+    match (arguments.text("text")?, arguments.text("find")?, replace) {
         (Some(text), None, None) => Ok(SkillEdit::Write { text }),
         (None, Some(find), Some(replace)) => Ok(SkillEdit::Replace { find, replace }),
         (Some(_), _, _) => Err("use text, or find and replace, not both".to_owned()),
         (None, Some(_), None) => Err("replace is missing: what replaces find".to_owned()),
         (None, None, _) => Err("text is missing, or find and replace".to_owned()),
-    }
-}
-
-fn page(arguments: &Map<String, Value>) -> Result<usize, String> {
-    match arguments.get("page") {
-        None | Some(Value::Null) => Ok(1),
-        Some(value) => match value.as_u64() {
-            Some(page) if page > 0 => Ok(usize::try_from(page).unwrap_or(usize::MAX)),
-            _ => Err("page must be a number from 1".to_owned()),
-        },
-    }
-}
-
-fn text(arguments: &Map<String, Value>, name: &str) -> Result<Option<String>, String> {
-    match arguments.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("{name} must be a string")),
     }
 }
 

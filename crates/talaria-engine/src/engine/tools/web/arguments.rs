@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::engine::tools::arguments::ToolArguments;
+
 const NAMES: [&str; 3] = ["url", "find", "page"];
 /// The longest text to be found, in characters.
 const LONGEST: usize = 200;
@@ -18,29 +20,13 @@ pub(super) struct WebArguments {
 impl WebArguments {
     /// Reads what the model wrote; `Err` says to it what is wrong.
     pub(super) fn parse(arguments: &Value) -> Result<Self, String> {
-        let arguments = arguments.as_object().ok_or("the arguments must be an object")?;
-        if let Some(name) = arguments.keys().find(|name| !NAMES.contains(&name.as_str())) {
-            return Err(format!("there is no argument {name}; the arguments are {}", NAMES.join(", ")));
-        }
-        let text = |name: &str| match arguments.get(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.trim().to_owned())),
-            Some(_) => Err(format!("{name} must be a string")),
-        };
+        let arguments = ToolArguments::read(arguments, &NAMES)?;
+        let text = |name: &str| Ok::<_, String>(arguments.text(name)?.map(|text| text.trim().to_owned()));
         let find = text("find")?;
         if find.as_ref().is_some_and(|find| find.chars().nth(LONGEST).is_some()) {
             return Err(format!("find is longer than {LONGEST} characters: a few words are enough"));
         }
-        let page = match arguments.get("page") {
-            None | Some(Value::Null) => 1,
-            Some(value) => match value.as_i64() {
-                None => return Err("page must be a whole number".to_owned()),
-                Some(page) if page < 1 => return Err("page begins at 1".to_owned()),
-                Some(page) => usize::try_from(page).unwrap_or(usize::MAX),
-            },
-        };
-        Ok(Self { url: text("url")?.ok_or("url is missing")?, find, page })
+        Ok(Self { url: text("url")?.ok_or("url is missing")?, find, page: arguments.page()? })
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where the statements of a TOML text begin and end: headers, keys with their values, comments, blank lines.
 //!
 //! Only for text that a parser has accepted: nothing is checked here, and what is not TOML makes nonsense (but neither
-//! a panic nor an endless loop). Together the statements are the text, byte for byte, which is what makes an edit
-//! possible that leaves all other bytes alone. Called by `survey` and `splice`.
+//! a panic nor an endless loop). Together the statements are the text after its byte order mark, byte for byte, which is
+//! what makes an edit possible that leaves all other bytes alone. `edit` and Codex's `codex_config` both edit by it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,18 +10,20 @@ use std::ops::Range;
 use memchr::memchr;
 use toml_edit::Key;
 
+use crate::toml_text::TomlText;
+
 /// One statement with the line break that ends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Statement {
+pub struct TomlStatement {
     /// Its bytes in the text.
-    pub(super) bytes: Range<usize>,
-    /// Its kind.
-    pub(super) kind: Kind,
+    pub bytes: Range<usize>,
+    /// What it is.
+    pub kind: StatementKind,
 }
 
 /// Kind of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum StatementKind {
     /// Lines of white space.
     Blank,
     /// A line that is a comment.
@@ -34,46 +36,61 @@ pub(super) enum Kind {
     Value(Range<usize>),
 }
 
+impl StatementKind {
+    /// Where the name is; blank lines and comments have none.
+    pub fn name(&self) -> Option<Range<usize>> {
+        match self {
+            Self::Table(name) | Self::ArrayOfTables(name) | Self::Value(name) => Some(name.clone()),
+            Self::Blank | Self::Comment => None,
+        }
+    }
+
+    /// Returns whether it begins a table.
+    pub fn is_header(&self) -> bool {
+        matches!(self, Self::Table(_) | Self::ArrayOfTables(_))
+    }
+}
+
 /// Splits a text into statements.
-pub(super) fn statements(text: &str) -> Vec<Statement> {
+pub fn statements(text: &str) -> Vec<TomlStatement> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
-    let mut start = 0;
+    let mut start = TomlText::new(text).start();
     while start < bytes.len() {
         let first = start + bytes[start..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if matches!(bytes.get(first), None | Some(b'\n' | b'\r')) {
             let end = end_of_line(bytes, first, |_| {});
             match found.last_mut() {
-                Some(Statement { bytes, kind: Kind::Blank }) => bytes.end = end,
-                _ => found.push(Statement { bytes: start..end, kind: Kind::Blank }),
+                Some(TomlStatement { bytes, kind: StatementKind::Blank }) => bytes.end = end,
+                _ => found.push(TomlStatement { bytes: start..end, kind: StatementKind::Blank }),
             }
             start = end;
             continue;
         }
         let (kind, rest) = match bytes.get(first) {
-            Some(b'#') => (Kind::Comment, first),
+            Some(b'#') => (StatementKind::Comment, first),
             Some(b'[') if bytes.get(first + 1) == Some(&b'[') => {
                 let name = first + 2..until(bytes, first + 2, b']');
-                (Kind::ArrayOfTables(name.clone()), (name.end + 2).min(bytes.len()))
+                (StatementKind::ArrayOfTables(name.clone()), (name.end + 2).min(bytes.len()))
             }
             Some(b'[') => {
                 let name = first + 1..until(bytes, first + 1, b']');
-                (Kind::Table(name.clone()), (name.end + 1).min(bytes.len()))
+                (StatementKind::Table(name.clone()), (name.end + 1).min(bytes.len()))
             }
             _ => {
                 let name = first..until(bytes, first, b'=');
-                (Kind::Value(name.clone()), name.end)
+                (StatementKind::Value(name.clone()), name.end)
             }
         };
         let end = end_of_line(bytes, rest, |_| {});
-        found.push(Statement { bytes: start..end, kind });
+        found.push(TomlStatement { bytes: start..end, kind });
         start = end;
     }
     found
 }
 
 /// The parts of a name as it is written, in headers and before the equals sign.
-pub(super) fn parts(name: &str) -> Vec<Cow<'_, str>> {
+pub fn parts(name: &str) -> Vec<Cow<'_, str>> {
     if name.contains(['"', '\'']) {
         let keys = Key::parse(name.trim()).unwrap_or_default();
         return keys.iter().map(|key| Cow::Owned(key.get().to_owned())).collect();
@@ -82,7 +99,7 @@ pub(super) fn parts(name: &str) -> Vec<Cow<'_, str>> {
 }
 
 /// The first of the parts of a name.
-pub(super) fn first_part(name: &str) -> Cow<'_, str> {
+pub fn first_part(name: &str) -> Cow<'_, str> {
     let name = name.trim_start();
     if name.starts_with(['"', '\'']) {
         return parts(name).into_iter().next().unwrap_or_default();
@@ -91,7 +108,7 @@ pub(super) fn first_part(name: &str) -> Cow<'_, str> {
 }
 
 /// The comments inside one statement, each from its number sign to the end of its line.
-pub(super) fn comments(statement: &str) -> Vec<&str> {
+pub fn comments(statement: &str) -> Vec<&str> {
     let mut found = Vec::new();
     end_of_line(statement.as_bytes(), 0, |range| {
         found.extend(statement.get(range).map(str::trim_end));
@@ -162,10 +179,10 @@ mod tests {
     use super::*;
 
     fn kinds(text: &str) -> Vec<(&str, &str)> {
-        let named = |statement: &Statement| match &statement.kind {
-            Kind::Blank => "",
-            Kind::Comment => "#",
-            Kind::Table(name) | Kind::ArrayOfTables(name) | Kind::Value(name) => &text[name.clone()],
+        let named = |statement: &TomlStatement| match statement.kind {
+            StatementKind::Blank => "",
+            StatementKind::Comment => "#",
+            _ => &text[statement.kind.name().unwrap()],
         };
         statements(text).iter().map(|one| (named(one), &text[one.bytes.clone()])).collect()
     }
