@@ -21,6 +21,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0009.sql"),
     include_str!("schema/0010.sql"),
     include_str!("schema/0011.sql"),
+    include_str!("schema/0012.sql"),
 ];
 
 /// The version that a number of steps leads to.

@@ -1,9 +1,10 @@
 //! Skills and proposals about them, as people read them. Pure.
 
 use jiff::Timestamp;
-use talaria_core::api::{SkillDone, SkillList, SkillProposal, SkillText};
+use talaria_core::api::{SkillDone, SkillItem, SkillList, SkillProposal, SkillText};
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::diff::size;
+use talaria_core::skill::usage::STALE_DAYS;
 use talaria_guard::shorten::shorten_line;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, plain, plain_line};
@@ -26,20 +27,14 @@ pub(super) fn list(list: &SkillList, now: Timestamp, look: Look, reader: Reader)
     let mut text: StyledText = match list.skills.is_empty() {
         true => "there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project\n"
             .into(),
-        false => {
-            let mut sheet =
-                Sheet::new(&["name", "place", "by", "read", "description"], "description").to_be_read();
-            for skill in &list.skills {
-                let read = match skill.used_at {
-                    Some(last) => format!("{}x, {}", skill.uses, ago(last, now)),
-                    None => "never".to_owned(),
-                };
-                let (place, author) = (skill.place.clone(), skill.author.clone());
-                sheet.row([skill.name.clone(), place, author, read, skill.description.clone()]);
-            }
-            sheet.show(look)
-        }
+        false => skill_rows(&list.skills, now).show(look),
     };
+    text += match list.skills.iter().filter(|skill| skill.is_stale).count() {
+        0 => String::new(),
+        1 => format!("1 skill was not used for {STALE_DAYS} days: {command} list --stale\n"),
+        count => format!("{count} skills were not used for {STALE_DAYS} days: {command} list --stale\n"),
+    }
+    .as_str();
     for archived in &list.archived {
         let (id, name) = (&archived.id, plain_line(&archived.name));
         text += format!("archived {}: {name} ({command} restore {id})\n", ago(archived.at, now)).as_str();
@@ -51,6 +46,37 @@ pub(super) fn list(list: &SkillList, now: Timestamp, look: Look, reader: Reader)
     }
     .as_str();
     text
+}
+
+/// The skills that seem to be needed no more, and how to move one out of the way.
+pub(super) fn stale(list: &SkillList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
+    let stale: Vec<SkillItem> = list.skills.iter().filter(|skill| skill.is_stale).cloned().collect();
+    let Some(first) = stale.first() else {
+        return format!(
+            "every skill was read or changed in the last {STALE_DAYS} days, as far as is known\n"
+        )
+        .into();
+    };
+    let name = plain_line(&first.name);
+    skill_rows(&stale, now).show(look)
+        + format!(
+            "no conversation of Talaria read them for {STALE_DAYS} days; archive one: {} archive {name}\n",
+            command(reader)
+        )
+        .as_str()
+}
+
+fn skill_rows(skills: &[SkillItem], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["name", "place", "by", "read", "description"], "description").to_be_read();
+    for skill in skills {
+        let read = match skill.used_at {
+            Some(last) => format!("{}x, {}", skill.uses, ago(last, now)),
+            None => "never".to_owned(),
+        };
+        let (place, author) = (skill.place.clone(), skill.author.clone());
+        sheet.row([skill.name.clone(), place, author, read, skill.description.clone()]);
+    }
+    sheet
 }
 
 /// A file of a skill, and what is known about the skill.
@@ -135,6 +161,9 @@ pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> Styl
         _ => "a change of",
     };
     text += format!("\n{id}: {what} {}, by the {}{from}\n", plain_line(name), proposal.author).as_str();
+    if let Some(reason) = &proposal.reason {
+        text += format!("why: {}\n", plain_line(reason)).as_str();
+    }
     if let Some(warning) = &proposal.warning {
         text += format!("read it with care: {}\n", plain_line(warning)).as_str();
     }
@@ -159,7 +188,7 @@ pub(super) fn done(done: &SkillDone, word: &str, reader: Reader) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use talaria_core::api::{SkillArchived, SkillItem};
+    use talaria_core::api::SkillArchived;
 
     use super::*;
 
@@ -175,6 +204,7 @@ mod tests {
             session: Some("abcd".to_owned()),
             uses: 3,
             used_at: Some(now),
+            is_stale: false,
         }
     }
 
@@ -188,6 +218,7 @@ mod tests {
             file: "SKILL.md".to_owned(),
             diff: "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\u{1b}[2J\n".to_owned(),
             warning: None,
+            reason: None,
             stale: None,
             author: "model".to_owned(),
             session: None,
@@ -200,7 +231,7 @@ mod tests {
     #[test]
     fn skills_and_proposals_read_plainly() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
-        let other = SkillItem { author: "other".to_owned(), used_at: None, ..skill(now) };
+        let other = SkillItem { author: "other".to_owned(), used_at: None, is_stale: true, ..skill(now) };
         let archived = SkillArchived {
             id: "arch-1".to_owned(),
             name: "old".to_owned(),
@@ -215,9 +246,10 @@ mod tests {
             notes: Vec::new(),
         };
         let empty = SkillList { skills: Vec::new(), archived: Vec::new(), pending: 0, notes: Vec::new() };
-        let stale = SkillProposal {
+        let outdated = SkillProposal {
             stale: Some("x changed".to_owned()),
             warning: Some("it looks like planted instructions".to_owned()),
+            reason: Some("You asked\nfor it".to_owned()),
             ..proposal(now, "change")
         };
         let shown = SkillText {
@@ -235,10 +267,12 @@ mod tests {
         let pages = [
             list(&all, now, LOOK, Reader::Shell),
             list(&empty, now, LOOK, Reader::Chat),
+            stale(&all, now, LOOK, Reader::Shell),
+            stale(&empty, now, LOOK, Reader::Chat),
             text(&shown, now, LOOK),
-            proposals(&[stale.clone(), proposal(now, "archive")], now, LOOK, Reader::Chat),
+            proposals(&[outdated.clone(), proposal(now, "archive")], now, LOOK, Reader::Chat),
             proposals(&[], now, LOOK, Reader::Chat),
-            diff(&stale, LOOK, Reader::Shell),
+            diff(&outdated, LOOK, Reader::Shell),
             diff(&proposal(now, "archive"), LOOK, Reader::Chat),
             done(&finished, "archived", Reader::Shell).into(),
         ];
