@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use talaria_core::api::{SkillDone, SkillItem, SkillList, SkillProposal, SkillText};
+use talaria_core::ids::short_id;
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::diff::size;
 use talaria_core::skill::usage::STALE_DAYS;
@@ -18,6 +19,17 @@ fn command(reader: Reader) -> &'static str {
     match reader {
         Reader::Shell => "talaria skills",
         Reader::Chat => "/skills",
+    }
+}
+
+/// Who proposed something, and where.
+fn proposer(author: &str, session: Option<&str>, look: Look) -> String {
+    let session = session.map(|id| if look.live { short_id(id) } else { id });
+    match (author, session) {
+        ("review", Some(id)) => format!("by a review of {id}"),
+        ("review", None) => "by a review".to_owned(),
+        (author, Some(id)) => format!("by the {author} in {id}"),
+        (author, None) => format!("by the {author}"),
     }
 }
 
@@ -82,10 +94,9 @@ fn skill_rows(skills: &[SkillItem], now: Timestamp) -> Sheet {
 /// A file of a skill, and what is known about the skill.
 pub(super) fn text(shown: &SkillText, now: Timestamp, look: Look) -> StyledText {
     let SkillText { skill, file, text, files, proposals } = shown;
-    let from = skill.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
     let by = match skill.author.as_str() {
         "other" => "by you or another program".to_owned(),
-        author => format!("proposed by the {author}{from}, accepted by you"),
+        author => format!("proposed {}, accepted by you", proposer(author, skill.session.as_deref(), look)),
     };
     let path = plain_line(&skill.path);
     let mut page: StyledText = format!("{}\n\n{path}/{file}, {by}\n", plain(text).trim_end()).into();
@@ -154,13 +165,13 @@ pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> Styl
         "archive" => format!("moves {} out of the way\n", plain_line(&proposal.path)).into(),
         _ => show_diff(&proposal.diff, look),
     };
-    let from = proposal.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
+    let by = proposer(&proposal.author, proposal.session.as_deref(), look);
     let what = match proposal.op.as_str() {
         "create" if proposal.file == SKILL_FILE => "the new skill",
         "archive" => "archival of",
         _ => "a change of",
     };
-    text += format!("\n{id}: {what} {}, by the {}{from}\n", plain_line(name), proposal.author).as_str();
+    text += format!("\n{id}: {what} {}, {by}\n", plain_line(name)).as_str();
     if let Some(reason) = &proposal.reason {
         text += format!("why: {}\n", plain_line(reason)).as_str();
     }
@@ -250,6 +261,8 @@ mod tests {
             stale: Some("x changed".to_owned()),
             warning: Some("it looks like planted instructions".to_owned()),
             reason: Some("You asked\nfor it".to_owned()),
+            author: "review".to_owned(),
+            session: Some("abcd".to_owned()),
             ..proposal(now, "change")
         };
         let shown = SkillText {
