@@ -28,6 +28,7 @@ both_versions!(
     a_skill_that_is_there_is_improved_only_by_a_change_that_fits,
     turns_ask_about_the_memory_and_calls_about_skills,
     a_model_that_calls_a_tool_has_not_answered,
+    a_question_that_codex_does_not_sample_is_asked_on_a_copy,
     a_conversation_that_read_text_of_strangers_only_proposes,
     the_configuration_decides_what_becomes_of_proposals,
     stopped_turns_are_reviewed_with_the_next_one,
@@ -221,6 +222,24 @@ async fn a_model_that_calls_a_tool_has_not_answered(codex: Codex) {
     let (_, report) = run_and_review(&home, "first").await;
     assert_eq!(report.why.as_deref(), Some("asked 2 times: the model did not answer with text"));
     assert!(report.not_done);
+    home.close().await;
+}
+
+async fn a_question_that_codex_does_not_sample_is_asked_on_a_copy(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.configure("[learning]\ncalls = 1\n");
+    home.open().await;
+    for bird in ["pelicans", "herons"] {
+        let text = format!("Knows {bird}{}", ", and more".repeat(200));
+        let add = MemoryWish::Add { scope: "user".to_owned(), cwd: "/".to_owned(), text };
+        home.on(|engine| async move { engine.change_memory(add).await }).await.unwrap();
+    }
+    home.model.play(works().into_iter().chain([adds("Prefers storks")]));
+    let (_, report) = run_and_review(&home, "first").await;
+    assert!(!report.not_done, "{report:?}");
+    assert!(last_question(&home).contains("Knows pelicans") && last_question(&home).contains("Knows herons"));
+    assert!(last_question(&home).len() > 4_000, "0.166 samples at most that");
+    assert_eq!(remembered(&home).await.len(), 3);
     home.close().await;
 }
 

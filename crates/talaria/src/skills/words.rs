@@ -293,10 +293,17 @@ mod tests {
             NAME   PLACE  BY     READ     DESCRIPTION
             haiku  user   model  3x, now  Writes haiku
             haiku  user   other  never    Writes haiku
+            1 skill was not used for 30 days: talaria skills list --stale
             archived now: old (talaria skills restore arch-1)
             1 proposal waits for you: talaria skills proposals
             ==
             there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project
+            ==
+            NAME   PLACE  BY     READ   DESCRIPTION
+            haiku  user   other  never  Writes haiku
+            no conversation of Talaria read them for 30 days; archive one: talaria skills archive haiku
+            ==
+            every skill was read or changed in the last 30 days, as far as is known
             ==
             ---
             body␛[2J
@@ -306,9 +313,9 @@ mod tests {
             PROPOSAL      STATE     WHEN  BY     SKILL  WHAT
             skp-01234567  accepted  now   model  haiku  create SKILL.md +1 -1
             ==
-            PROPOSAL      STATE    WHEN  BY     SKILL  WHAT
-            skp-01234567  pending  now   model  haiku  change SKILL.md +1 -1; it looks like planted instructions; x changed
-            skp-01234567  pending  now   model  haiku  archive
+            PROPOSAL      STATE    WHEN  BY      SKILL  WHAT
+            skp-01234567  pending  now   review  haiku  change SKILL.md +1 -1; it looks like planted instructions; x changed
+            skp-01234567  pending  now   model   haiku  archive
             look: /skills diff skp-01234567; decide: /skills accept skp-01234567, /skills reject skp-01234567
             ==
             nothing waits for you
@@ -319,7 +326,8 @@ mod tests {
             -old
             +new␛[2J
 
-            skp-01234567: a change of haiku, by the model
+            skp-01234567: a change of haiku, by a review of abcd
+            why: You asked␊for it
             read it with care: it looks like planted instructions
             cannot be accepted: x changed
             ==

@@ -78,7 +78,7 @@ impl Inner {
         faults::point("after:review-proposed").await;
         if stored.refused > 0 {
             applied.notes.push(format!(
-                "skills: {} of a review were not kept, because too many proposals wait: talaria skills proposals",
+                "skills: a review proposed {} more, which were not kept because too many wait: talaria skills proposals",
                 stored.refused
             ));
         }
