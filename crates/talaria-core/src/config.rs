@@ -15,6 +15,7 @@ mod notify;
 mod recall;
 mod servers;
 mod setting;
+mod skills;
 mod web;
 
 use std::time::Duration;
@@ -32,11 +33,12 @@ pub use chat::{ChatConfig, Enter, Theme};
 pub use effect::Effect;
 pub use hooks::HooksConfig;
 use keys::{Meaning, Section};
-pub use learning::{AuxiliaryConfig, LearnMemory, LearningConfig};
+pub use learning::{AuxiliaryConfig, LearnMemory, LearnSkills, LearningConfig};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
 pub use recall::{DelegationConfig, MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
+pub use skills::SkillsConfig;
 use talaria_guard::rules::Rules;
 pub use web::{WebConfig, WebNetwork};
 
@@ -75,6 +77,8 @@ pub struct Config {
     pub delegation: DelegationConfig,
     /// Talaria's own tools for models.
     pub tools: ToolsConfig,
+    /// Where further skills are.
+    pub skills: SkillsConfig,
     /// Where a model may read web pages.
     pub web: WebConfig,
     /// The MCP servers that Codex gets, in the order of the file.

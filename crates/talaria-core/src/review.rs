@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::skill::SKILL_FILE;
 use crate::usage::Usage;
 
 /// How far a review is.
@@ -44,6 +45,9 @@ pub struct ReviewReport {
     pub last_turn: i64,
     /// Memory changes, applied or proposed.
     pub changes: Vec<LearnedChange>,
+    /// What it proposes about skills; a person decides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<LearnedSkill>,
     /// The proposal that waits for a person, if the changes do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
@@ -74,6 +78,32 @@ pub struct LearnedChange {
     pub revision: Option<i64>,
 }
 
+/// One change of a skill that a review proposes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LearnedSkill {
+    /// The proposal, as `talaria skills diff` takes it.
+    pub proposal: String,
+    /// The name of the skill.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// There is no such file yet.
+    pub is_new: bool,
+}
+
+impl LearnedSkill {
+    /// The proposal in a few words.
+    pub fn words(&self) -> String {
+        let Self { name, file, .. } = self;
+        match (self.is_new, file.as_str()) {
+            (true, SKILL_FILE) => format!("the new skill {name}"),
+            (true, file) => format!("the file {file} for the skill {name}"),
+            (false, _) => format!("a change of the skill {name}"),
+        }
+    }
+}
+
 impl LearnedChange {
     /// The change in a few words, without its text.
     pub fn verb(&self) -> &'static str {
@@ -102,10 +132,27 @@ impl ReviewReport {
     /// The review on one line, as a person reads it; none if there is nothing to say.
     pub fn line(&self) -> Option<String> {
         let turns = turns(self.first_turn, self.last_turn);
+        let skills = self.skill_words();
         if self.not_done {
             let why = self.why.as_deref().unwrap_or("no reason was recorded");
-            return Some(format!("the review of {turns} was not done: {why}"));
+            return Some(match skills {
+                None => format!("the review of {turns} was not done: {why}"),
+                Some(skills) => format!("nothing was remembered from {turns}: {why}; proposes {skills}"),
+            });
         }
+        match (self.memory_words(), skills) {
+            (None, None) => None,
+            (None, Some(skills)) => Some(format!("proposes from {turns}: {skills}")),
+            (Some(memory), skills) => {
+                let skills = skills.map(|skills| format!("; proposes {skills}")).unwrap_or_default();
+                let verb = if self.proposal.is_some() { "proposes" } else { "learned" };
+                Some(format!("{verb} from {turns}: {memory}{skills}"))
+            }
+        }
+    }
+
+    /// What became of the memory, and what a person can do about it.
+    fn memory_words(&self) -> Option<String> {
         if self.changes.is_empty() {
             return None;
         }
@@ -114,21 +161,26 @@ impl ReviewReport {
             format!("{} ({scope}): {}", change.verb(), change.text())
         };
         let changes = self.changes.iter().map(change).collect::<Vec<_>>().join("; ");
-        match (&self.proposal, self.why.as_deref()) {
-            (Some(id), why) => {
-                let why = why.map(|why| format!(", because {why}")).unwrap_or_default();
-                Some(format!("proposes from {turns}: {changes} (waits{why}: talaria memory approve {id})"))
-            }
-            (None, _) => {
-                let revision = |change: &LearnedChange| change.revision.map(|revision| revision.to_string());
-                let revisions: Vec<String> = self.changes.iter().filter_map(revision).collect();
-                let undo = match &revisions[..] {
-                    [one] => one.clone(),
-                    several => format!("N, where N is {}", several.join(" or ")),
-                };
-                Some(format!("learned from {turns}: {changes} (undo: talaria memory undo {undo})"))
-            }
+        if let Some(id) = &self.proposal {
+            let why = self.why.as_ref().map(|why| format!(", because {why}")).unwrap_or_default();
+            return Some(format!("{changes} (waits{why}: talaria memory approve {id})"));
         }
+        let revision = |change: &LearnedChange| change.revision.map(|revision| revision.to_string());
+        let revisions: Vec<String> = self.changes.iter().filter_map(revision).collect();
+        let undo = match &revisions[..] {
+            [one] => one.clone(),
+            several => format!("N, where N is {}", several.join(" or ")),
+        };
+        Some(format!("{changes} (undo: talaria memory undo {undo})"))
+    }
+
+    /// What waits of skills, and how a person looks at it.
+    fn skill_words(&self) -> Option<String> {
+        let word = |skill: &LearnedSkill| {
+            format!("{} (waits for you: talaria skills diff {})", skill.words(), skill.proposal)
+        };
+        let words: Vec<String> = self.skills.iter().map(word).collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 }
 
@@ -161,7 +213,20 @@ mod tests {
             ..ReviewReport::default()
         };
         let not_done = ReviewReport { not_done: true, why: Some("no answer".to_owned()), ..proposed.clone() };
-        let lines = [learned, proposed, not_done, ReviewReport::default()].map(|report| report.line());
+        let skill = |name: &str, file: &str, is_new| LearnedSkill {
+            proposal: format!("skp-{name}"),
+            name: name.to_owned(),
+            file: file.to_owned(),
+            is_new,
+        };
+        let with_skill = ReviewReport { skills: vec![skill("release", SKILL_FILE, true)], ..learned.clone() };
+        let only_skills = ReviewReport {
+            skills: vec![skill("tests", SKILL_FILE, false), skill("poems", "references/form.md", true)],
+            ..ReviewReport::default()
+        };
+        let in_part = ReviewReport { skills: with_skill.skills.clone(), ..not_done.clone() };
+        let lines = [learned, proposed, not_done, with_skill, only_skills, in_part, ReviewReport::default()]
+            .map(|report| report.line());
         expect![[r#"
             [
                 Some(
@@ -172,6 +237,15 @@ mod tests {
                 ),
                 Some(
                     "the review of turn 2 was not done: no answer",
+                ),
+                Some(
+                    "learned from turns 1 to 3: remembered (project): uses just; corrected (project): b (undo: talaria memory undo N, where N is 7 or 8); proposes the new skill release (waits for you: talaria skills diff skp-release)",
+                ),
+                Some(
+                    "proposes from turn 0: a change of the skill tests (waits for you: talaria skills diff skp-tests); the file references/form.md for the skill poems (waits for you: talaria skills diff skp-poems)",
+                ),
+                Some(
+                    "nothing was remembered from turn 2: no answer; proposes the new skill release (waits for you: talaria skills diff skp-release)",
                 ),
                 None,
             ]

@@ -2,12 +2,14 @@
 //! folders, files and rows.
 //!
 //! Map: `name` decides which names and files there may be, `manifest` reads the front matter, `edit` is what a proposal changes,
-//! `diff` counts it, `index` lists skills for a model within a budget, `usage` recognises a command that reads a skill.
+//! `diff` counts it, `index` lists skills for a model within a budget, `usage` recognises a command that reads a skill, `mention` a prompt
+//! that names one.
 
 pub mod diff;
 pub mod edit;
 pub mod index;
 pub mod manifest;
+pub mod mention;
 pub mod name;
 pub mod usage;
 

@@ -139,6 +139,9 @@ fn cover_event(event: &mut Event) {
                 maybe(&mut change.before);
                 maybe(&mut change.after);
             }
+            for skill in &mut report.skills {
+                text(&mut skill.name);
+            }
         }
         Event::SessionStarted(_)
         | Event::Ledger { .. }

@@ -56,7 +56,7 @@ pub use model::session::{
 pub use model::size::{RowCounts, StoreSize};
 pub use model::skill::{
     NewSkillUse, SkillArchiveRow, SkillDecision, SkillDecisionResult, SkillOrigin, SkillProposalRow,
-    SkillProposeResult, SkillSourceRow, SkillUsageRow,
+    SkillProposeResult, SkillReviewResult, SkillSourceRow, SkillUsageRow,
 };
 pub use model::task::{LastTurn, NewTaskRow, TaskFilter, TaskLineRow, TaskPage, TaskRow};
 pub use model::tool_call::{NewToolCall, ToolCallKey, ToolCallRow, ToolCallStep};

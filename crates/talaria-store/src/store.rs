@@ -34,7 +34,7 @@ use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup,
 use crate::model::size::{RowCounts, StoreSize};
 use crate::model::skill::{
     NewSkillUse, SkillArchiveRow, SkillDecision, SkillDecisionResult, SkillProposalRow, SkillProposeResult,
-    SkillSourceRow, SkillUsageRow,
+    SkillReviewResult, SkillSourceRow, SkillUsageRow,
 };
 use crate::model::task::{TaskFilter, TaskPage, TaskRow};
 use crate::model::tool_call::{ToolCallKey, ToolCallRow};
@@ -631,6 +631,17 @@ impl Store {
         dispatch!(self.propose_skill(proposal, most))
     }
 
+    /// Stores what a review proposes, as a whole. A review that proposed something before proposes nothing more; its proposals
+    /// are returned. A file about which a proposal waits gets no second one, and what was rejected is not stored again.
+    pub async fn propose_reviewed_skills(
+        &self,
+        review: &str,
+        proposals: Vec<SkillProposalRow>,
+        most: i64,
+    ) -> Result<SkillReviewResult, StoreError> {
+        dispatch!(self.propose_reviewed_skills(review, proposals, most))
+    }
+
     /// Returns one proposal.
     pub async fn skill_proposal(&self, id: &str) -> Result<Option<SkillProposalRow>, StoreError> {
         dispatch!(self.skill_proposal(id))
@@ -663,6 +674,16 @@ impl Store {
     /// Returns how often each skill was read.
     pub async fn skill_usage(&self) -> Result<Vec<SkillUsageRow>, StoreError> {
         dispatch!(self.skill_usage())
+    }
+
+    /// Returns since when every use of a skill is on record.
+    pub async fn skill_uses_since(&self) -> Result<i64, StoreError> {
+        dispatch!(self.skill_uses_since())
+    }
+
+    /// Returns the folders of the skills that a session read, as its steps named them.
+    pub async fn skills_read_in(&self, session: &SessionId) -> Result<Vec<String>, StoreError> {
+        dispatch!(self.skills_read_in(session))
     }
 
     /// Records that a skill is moved out of the way. Written before it is moved.

@@ -25,6 +25,8 @@ use crate::trouble::{Trouble, complain, exit};
 /// The engine's response.
 enum SkillAnswer {
     List(SkillList),
+    /// Only those that seem to be needed no more are shown.
+    Stale(SkillList),
     Text(Box<SkillText>),
     Proposals(Vec<SkillProposal>),
     Diff(Box<SkillProposal>),
@@ -38,7 +40,7 @@ pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
     // A missing directory has no project skills; all others are listed.
     let cwd = std::env::current_dir().ok();
     let answer = patiently("asking the engine", ask(&options.action, &client, cwd.as_deref())).await?;
-    if let SkillAnswer::List(list) = &answer {
+    if let SkillAnswer::List(list) | SkillAnswer::Stale(list) = &answer {
         for note in &list.notes {
             complain(&format!("note: {}\n", plain_line(note)));
         }
@@ -64,9 +66,10 @@ pub(crate) async fn told(
 async fn ask(action: &SkillsAction, client: &Client, cwd: Option<&Path>) -> Result<SkillAnswer, Trouble> {
     let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
     match action {
-        SkillsAction::List { .. } => {
+        SkillsAction::List { stale, .. } => {
             let list = client.skills(&SkillQuery { cwd }).await;
-            list.map(SkillAnswer::List).map_err(|error| refused("cannot list skills", &error))
+            let list = list.map_err(|error| refused("cannot list skills", &error))?;
+            Ok(if *stale { SkillAnswer::Stale(list) } else { SkillAnswer::List(list) })
         }
         SkillsAction::Show { name, file, .. } => {
             let query = SkillTextQuery { name: name.clone(), cwd, file: file.clone() };
@@ -127,7 +130,7 @@ fn proposal_named(proposals: Vec<SkillProposal>, typed: &str) -> Result<SkillPro
 
 fn is_json(action: &SkillsAction) -> bool {
     match action {
-        SkillsAction::List { json }
+        SkillsAction::List { json, .. }
         | SkillsAction::Show { json, .. }
         | SkillsAction::Proposals { json, .. }
         | SkillsAction::Diff { json, .. }
@@ -142,6 +145,9 @@ impl SkillAnswer {
     fn json(&self) -> String {
         match self {
             Self::List(list) => json_lines(&list.skills),
+            Self::Stale(list) => {
+                json_lines(&list.skills.iter().filter(|skill| skill.is_stale).collect::<Vec<_>>())
+            }
             Self::Text(text) => json_lines(&[text]),
             Self::Proposals(proposals) => json_lines(proposals),
             Self::Diff(proposal) => json_lines(&[proposal]),
@@ -152,6 +158,7 @@ impl SkillAnswer {
     fn show(&self, now: Timestamp, look: Look, reader: Reader) -> StyledText {
         match self {
             Self::List(list) => words::list(list, now, look, reader),
+            Self::Stale(list) => words::stale(list, now, look, reader),
             Self::Text(text) => words::text(text, now, look),
             Self::Proposals(proposals) => words::proposals(proposals, now, look, reader),
             Self::Diff(proposal) => words::diff(proposal, look, reader),

@@ -1,7 +1,7 @@
 //! A question to the model of a conversation that leaves the conversation as it is.
 //!
-//! Where Codex can, it is one request on top of the thread, with the prompt cache of the thread. Elsewhere, and for another
-//! model, it is a turn on a copy of the thread that only reads, asks no one, and has none of our tools. Either can be stopped
+//! Where Codex can, it is one request on top of the thread, with the prompt cache of the thread. Elsewhere, for another model and
+//! for a long question, it is a turn on a copy of the thread that only reads, asks no one, and has none of our tools. Either can be stopped
 //! at any moment without waiting for it, so the next turn of the conversation is never delayed.
 
 use std::sync::Arc;
@@ -23,6 +23,8 @@ use crate::client::CallError;
 use crate::host::Host;
 use crate::threads::ThreadError;
 
+/// The longest question that Codex asks on top of a thread, in bytes; 0.166 refuses a longer one.
+const LONGEST_SAMPLE: usize = 4_000;
 /// How long the model may take.
 const LIMIT: Duration = Duration::from_secs(180);
 
@@ -88,7 +90,10 @@ impl SideQuestion {
     /// Asks, until there is an answer or `stop` is cancelled.
     pub async fn ask(&self, stop: &CancellationToken) -> Result<SideAnswer, SideQuestionError> {
         let last_turn = self.last_turn.as_ref().ok_or(SideQuestionError::NothingToAsk)?;
-        match self.model.is_none() && self.host.version().samples_threads() {
+        let is_sampled = self.model.is_none()
+            && self.host.version().samples_threads()
+            && self.text.len() <= LONGEST_SAMPLE;
+        match is_sampled {
             true => {
                 let sample = self.host.sample_thread(&self.thread, last_turn, &self.text, LIMIT);
                 tokio::select! {

@@ -36,7 +36,7 @@ pub struct SkillItem {
     pub description: String,
     /// Its folder.
     pub path: String,
-    /// Where the folder is: `user`, `project` or `home` (of Talaria).
+    /// Where the folder is: `user`, `project`, `home` (of Talaria) or `folder` (of `skills.folders`).
     pub place: String,
     /// Who wrote it: `model` or `review` if Talaria wrote it after your yes, `other` (you, another program) if not.
     pub author: String,
@@ -48,6 +48,9 @@ pub struct SkillItem {
     /// When it was read last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_at: Option<Timestamp>,
+    /// It was neither read nor changed for 30 days.
+    #[serde(default)]
+    pub is_stale: bool,
 }
 
 /// One skill that was moved out of the way.
@@ -125,6 +128,9 @@ pub struct SkillProposal {
     /// Why it should be read with care.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+    /// Why it is proposed, in the words of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Why it cannot be accepted as it is: the file changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,

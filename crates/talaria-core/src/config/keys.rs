@@ -7,7 +7,8 @@ use toml_edit::Item;
 
 use super::article;
 use super::{
-    Config, Enter, LearnMemory, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge, notify, web,
+    Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
+    notify, skills, web,
 };
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
@@ -174,6 +175,10 @@ const KEYS: &[(&str, Meaning)] = &[
         "learning.memory",
         Meaning::Read(|item, config| set(&mut config.learning.memory, one_of(item, &LearnMemory::NAMES))),
     ),
+    (
+        "learning.skills",
+        Meaning::Read(|item, config| set(&mut config.learning.skills, one_of(item, &LearnSkills::NAMES))),
+    ),
     ("learning.turns", Meaning::Read(|item, config| set(&mut config.learning.turns, count(item)))),
     ("learning.calls", Meaning::Read(|item, config| set(&mut config.learning.calls, count(item)))),
     (
@@ -182,6 +187,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
     ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
+    ("skills.folders", Meaning::ReadList(skills::folders)),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",
@@ -218,7 +224,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("recall", Section::Read),
     ("security", Section::Later),
     ("sessions", Section::Read),
-    ("skills", Section::Later),
+    ("skills", Section::Read),
     ("store", Section::Later),
     ("tools", Section::Read),
     ("web", Section::Read),

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use crate::learning::progress::{DEFAULT_INTERVAL, ReviewIntervals};
+use crate::learning::progress::{DEFAULT_INTERVAL, ReviewIntervals, ReviewSubjects};
 use crate::policy::UnknownName;
 
 /// The section `[learning]`.
@@ -11,6 +11,8 @@ use crate::policy::UnknownName;
 pub struct LearningConfig {
     /// Treatment of a review's proposals. Unset: they are applied.
     pub memory: Option<LearnMemory>,
+    /// What becomes of skills that a review would write or improve. Unset: they are proposed.
+    pub skills: Option<LearnSkills>,
     /// After how many turns of a person a conversation is reviewed. Unset: 10.
     pub turns: Option<u64>,
     /// After how many calls of tools. Unset: 10.
@@ -25,6 +27,14 @@ impl LearningConfig {
             calls: self.calls.unwrap_or(DEFAULT_INTERVAL),
         }
     }
+
+    /// What conversations are reviewed for. The tools can be switched off as well (`[tools]`).
+    pub fn subjects(&self) -> ReviewSubjects {
+        ReviewSubjects {
+            memory: self.memory != Some(LearnMemory::Off),
+            skills: self.skills != Some(LearnSkills::Off),
+        }
+    }
 }
 
 /// The section `[auxiliary]`.
@@ -37,7 +47,7 @@ pub struct AuxiliaryConfig {
 /// Treatment of a review's proposals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LearnMemory {
-    /// There are no reviews.
+    /// Reviews do not ask what to remember.
     Off,
     /// It waits for a person.
     Propose,
@@ -59,6 +69,33 @@ impl FromStr for LearnMemory {
             "off" => Ok(Self::Off),
             "propose" => Ok(Self::Propose),
             "apply" => Ok(Self::Apply),
+            _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
+        }
+    }
+}
+
+/// What becomes of skills that a review would write or improve. There is no word for writing them without a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LearnSkills {
+    /// Reviews do not ask about skills.
+    Off,
+    /// They wait for a person.
+    #[default]
+    Propose,
+}
+
+impl LearnSkills {
+    /// Every name.
+    pub const NAMES: [&'static str; 2] = ["off", "propose"];
+}
+
+impl FromStr for LearnSkills {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "off" => Ok(Self::Off),
+            "propose" => Ok(Self::Propose),
             _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
         }
     }

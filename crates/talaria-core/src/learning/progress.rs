@@ -1,5 +1,6 @@
-//! When a review is due: after enough turns of a person, or after enough calls of tools. Counting and deciding only; the store
-//! resets the counters in the transaction that records the job, so none of them falls without one.
+//! When a review is due, and what it asks about: enough turns of a person show what they want, enough calls of tools how the work
+//! is done. Counting and deciding only; the store resets the counters in the transaction that records the job, so none of them
+//! falls without one.
 
 use crate::event::Event;
 use crate::item::ItemBody;
@@ -19,6 +20,37 @@ pub struct ReviewIntervals {
     pub calls: u64,
 }
 
+/// What a review asks about, or may ask about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReviewSubjects {
+    /// What to remember.
+    pub memory: bool,
+    /// Which skills to write or to improve.
+    pub skills: bool,
+}
+
+impl ReviewSubjects {
+    /// Returns what both have.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { memory: self.memory && other.memory, skills: self.skills && other.skills }
+    }
+
+    /// Returns whether there is nothing to ask about.
+    pub fn is_empty(self) -> bool {
+        !self.memory && !self.skills
+    }
+}
+
+/// A review that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DueReview {
+    /// What it asks about.
+    pub asks: ReviewSubjects,
+    /// The calls are not enough for the question about skills yet, so they stay counted.
+    pub keeps_calls: bool,
+}
+
 /// Increments of a session's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReviewCount {
@@ -35,8 +67,8 @@ pub struct ReviewCount {
 pub struct ReviewTurnEnd {
     /// Increments of the turn.
     pub count: ReviewCount,
-    /// A review is due.
-    pub is_due: bool,
+    /// The review that is due.
+    pub due: Option<DueReview>,
 }
 
 /// The counters of a session during one turn. A turn that is resumed counts its stored events again, so nothing of it is
@@ -46,13 +78,20 @@ pub struct ReviewProgress {
     before: ReviewCount,
     turn: ReviewCount,
     intervals: ReviewIntervals,
+    learns: ReviewSubjects,
     is_persons: bool,
 }
 
 impl ReviewProgress {
-    /// Continues from the stored counters. `is_persons` is whether a person asked for the turn.
-    pub fn new(before: ReviewCount, intervals: ReviewIntervals, is_persons: bool) -> Self {
-        Self { before, turn: ReviewCount::default(), intervals, is_persons }
+    /// Continues from the stored counters. `learns` is what this conversation is reviewed for, `is_persons` whether a person
+    /// asked for the turn.
+    pub fn new(
+        before: ReviewCount,
+        intervals: ReviewIntervals,
+        learns: ReviewSubjects,
+        is_persons: bool,
+    ) -> Self {
+        Self { before, turn: ReviewCount::default(), intervals, learns, is_persons }
     }
 
     /// Takes an event of the turn.
@@ -74,9 +113,13 @@ impl ReviewProgress {
         self.turn.turns = u64::from(self.is_persons);
         let has_answer = report.text.as_deref().is_some_and(|text| !text.trim().is_empty());
         let is_clean = matches!(report.outcome, Outcome::Completed) && has_answer;
-        let is_enough = self.before.turns + self.turn.turns >= self.intervals.turns
-            || self.before.calls + self.turn.calls >= self.intervals.calls;
-        ReviewTurnEnd { count: self.turn, is_due: is_clean && is_enough }
+        let has_turns = self.before.turns + self.turn.turns >= self.intervals.turns;
+        let has_calls = self.before.calls + self.turn.calls >= self.intervals.calls;
+        // The question about skills reads the whole conversation; asked with it, the one about the memory costs little more.
+        let enough = ReviewSubjects { memory: has_turns || has_calls, skills: has_calls };
+        let asks = enough.and(self.learns);
+        let due = DueReview { asks, keeps_calls: self.learns.skills && !asks.skills };
+        ReviewTurnEnd { count: self.turn, due: (is_clean && !asks.is_empty()).then_some(due) }
     }
 }
 
@@ -111,6 +154,10 @@ mod tests {
     use crate::item::{CommandSource, Item, Status};
     use crate::request::Who;
 
+    const BOTH: ReviewSubjects = ReviewSubjects { memory: true, skills: true };
+    const MEMORY: ReviewSubjects = ReviewSubjects { memory: true, skills: false };
+    const SKILLS: ReviewSubjects = ReviewSubjects { memory: false, skills: true };
+
     fn completed(body: ItemBody) -> Event {
         Event::ItemCompleted { item: Box::new(Item { id: ItemId::new("i"), body }) }
     }
@@ -133,7 +180,11 @@ mod tests {
 
     fn progress(turns: u64, calls: u64) -> ReviewProgress {
         let before = ReviewCount { turns, calls, is_foreign: false };
-        ReviewProgress::new(before, ReviewIntervals { turns: 3, calls: 2 }, true)
+        ReviewProgress::new(before, ReviewIntervals { turns: 3, calls: 2 }, BOTH, true)
+    }
+
+    fn is_due(progress: ReviewProgress) -> bool {
+        progress.end(&ended(Outcome::Completed, Some("done"))).due.is_some()
     }
 
     #[test]
@@ -141,12 +192,32 @@ mod tests {
         let done = ended(Outcome::Completed, Some("done"));
         let mut busy = progress(0, 0);
         busy.count(&command());
-        assert!(!busy.end(&done).is_due);
+        assert!(!is_due(busy));
         busy.count(&command());
         let count = ReviewCount { turns: 1, calls: 2, is_foreign: false };
-        assert_eq!(busy.end(&done), ReviewTurnEnd { count, is_due: true });
-        assert!(!progress(1, 0).end(&done).is_due);
-        assert!(progress(2, 0).end(&done).is_due, "this turn counts too");
+        let due = Some(DueReview { asks: BOTH, keeps_calls: false });
+        assert_eq!(busy.end(&done), ReviewTurnEnd { count, due });
+        assert!(!is_due(progress(1, 0)));
+        assert!(is_due(progress(2, 0)), "this turn counts too");
+    }
+
+    #[test]
+    fn turns_ask_about_the_memory_and_calls_about_skills() {
+        let done = ended(Outcome::Completed, Some("done"));
+        let asked = |learns, turns, calls| {
+            let before = ReviewCount { turns, calls, is_foreign: false };
+            let due = ReviewProgress::new(before, ReviewIntervals { turns: 3, calls: 2 }, learns, true)
+                .end(&done)
+                .due;
+            due.map(|due| (due.asks, due.keeps_calls))
+        };
+        assert_eq!(asked(BOTH, 2, 1), Some((MEMORY, true)), "one call is left for the question about skills");
+        assert_eq!(asked(BOTH, 0, 2), Some((BOTH, false)));
+        assert_eq!(asked(MEMORY, 0, 2), Some((MEMORY, false)), "calls also show what a person wants");
+        assert_eq!(asked(MEMORY, 2, 1), Some((MEMORY, false)));
+        assert_eq!(asked(SKILLS, 9, 1), None, "talking shows no way of working");
+        assert_eq!(asked(SKILLS, 0, 2), Some((SKILLS, false)));
+        assert_eq!(asked(ReviewSubjects::default(), 9, 9), None);
     }
 
     #[test]
@@ -159,16 +230,17 @@ mod tests {
             (Outcome::Completed, Some("  ")),
         ] {
             let end = progress(9, 9).end(&ended(outcome.clone(), text));
-            assert!(!end.is_due && end.count.turns == 1, "{outcome:?} {text:?}");
+            assert!(end.due.is_none() && end.count.turns == 1, "{outcome:?} {text:?}");
         }
-        assert!(progress(9, 9).end(&ended(Outcome::Completed, Some("done"))).is_due);
+        assert!(is_due(progress(9, 9)));
     }
 
     #[test]
     fn a_turn_of_talaria_is_no_turn_of_a_person() {
-        let ours = ReviewProgress::new(ReviewCount::default(), ReviewIntervals { turns: 1, calls: 9 }, false);
+        let intervals = ReviewIntervals { turns: 1, calls: 9 };
+        let ours = ReviewProgress::new(ReviewCount::default(), intervals, BOTH, false);
         let end = ours.end(&ended(Outcome::Completed, Some("done")));
-        assert_eq!(end, ReviewTurnEnd { count: ReviewCount::default(), is_due: false });
+        assert_eq!(end, ReviewTurnEnd { count: ReviewCount::default(), due: None });
     }
 
     #[test]

@@ -63,8 +63,8 @@ impl SkillIndex {
             return None;
         }
         let mut text =
-            "# Skills\n\nFurther skills that Talaria keeps. Before work that one of them is about, read it \
-                        with the tool talaria_skill (op read, with its name).\n\n"
+            "# Skills\n\nFurther skills that Talaria keeps. Before work that one of them is about, and when \
+                        the user writes $ and its name, read it with the tool talaria_skill (op read, with its name).\n\n"
                 .to_owned();
         text.push_str(&self.lines);
         if let Some(rest) = self.rest() {

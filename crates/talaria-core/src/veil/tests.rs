@@ -26,7 +26,7 @@ use crate::request::{
     Wish,
 };
 use crate::request::{Question as Asked, QuestionOption, Who};
-use crate::review::{LearnedChange, ReviewReport};
+use crate::review::{LearnedChange, LearnedSkill, ReviewReport};
 
 /// Fields that are not redacted, and why: each line begins with the reason, then the fields.
 const WHOLE: [(&str, &[&str]); 5] = [
@@ -252,6 +252,9 @@ samples!(events -> Event {
     })],
     Event::Reviewed(_) => [Event::Reviewed(Box::new(ReviewReport {
         changes: vec![LearnedChange { scope: "user".to_owned(), before: some(), after: some(), revision: Some(1) }],
+        skills: vec![LearnedSkill {
+            proposal: "skp-1".to_owned(), name: words(), file: "SKILL.md".to_owned(), is_new: true,
+        }],
         proposal: Some("prop-1".to_owned()), why: some(), not_done: true, ..ReviewReport::default()
     }))],
     Event::UsageUpdated { .. } => [Event::UsageUpdated { turn: Usage::default(), context: 0, window: None, input: None }],

@@ -4,6 +4,7 @@
 //! The session calls it for every event and, before anything with consequences outside, `keep`. A disk that is full or
 //! busy is waited for: a turn whose steps cannot be recorded must not continue. Only pieces of text may be lost.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -185,6 +186,12 @@ impl Journal {
         self.pending.push(Instant::now().into_std(), Event::Unqueued { inputs, was_sent: false });
     }
 
+    /// The prompt names a skill, which Codex loads with the turn.
+    pub(crate) fn use_skill(&mut self, folder: &Path) {
+        let (folder, step) = (folder.to_string_lossy().into_owned(), format!("turn-{}", self.ordinal));
+        self.changes.push(Change::SkillUse { folder, step });
+    }
+
     /// Counts what makes a review due, from what is stored on.
     pub(crate) fn learn(&mut self, progress: Option<ReviewProgress>) {
         self.progress = progress;
@@ -211,11 +218,11 @@ impl Journal {
     /// A turn that Codex took has ended: it counts, and perhaps a review is due. Both are written with the outcome.
     fn end_progress(&mut self, report: &Report) {
         let Some(progress) = self.progress.take().filter(|_| self.turn.is_some()) else { return };
-        let ReviewTurnEnd { count, is_due } = progress.end(report);
+        let ReviewTurnEnd { count, due } = progress.end(report);
         self.changes.push(Change::ReviewCount(count));
-        if is_due {
+        if let Some(due) = due {
             self.points.push("review-due");
-            self.changes.push(Change::ReviewDue { last_turn: self.ordinal });
+            self.changes.push(Change::ReviewDue { last_turn: self.ordinal, due });
         }
     }
 

@@ -1,20 +1,59 @@
-//! Learning from finished turns: which conversations count, what a review asks, and how its proposals are applied. The task
-//! of a session runs the review (`run/actor/reviewing`); nothing here talks to a model.
+//! Learning from finished turns: which conversations count, what a review asks, and how its proposals are applied. `memory`
+//! applies or proposes what to remember, `skills` only proposes. The task of a session runs the review
+//! (`run/actor/reviewing`); nothing here talks to a model.
 
-use talaria_core::config::LearnMemory;
-use talaria_core::learning::progress::ReviewProgress;
-use talaria_core::learning::proposal::{self, LearningProposal, ReviewAnswer};
-use talaria_core::memory::MemoryChange;
-use talaria_core::review::{LearnedChange, ReviewReport};
-use talaria_store::{
-    MemoryAuthor, MemoryOrigin, MemoryRevisionFilter, ReviewRow, SessionRow, StoreError, TurnRow,
-};
+mod memory;
+mod skills;
+
+use talaria_core::config::Config;
+use talaria_core::learning::progress::{ReviewProgress, ReviewSubjects};
+use talaria_core::learning::proposal::ReviewAnswer;
+use talaria_core::learning::question::ReviewQuestion;
+use talaria_core::review::ReviewReport;
+use talaria_store::{ReviewRow, SessionRow, StoreError, TurnRow};
 
 use crate::engine::Inner;
-use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
+use crate::engine::memory::{project_of, scopes_of, why_task_only_reads};
 
 /// Why the proposals about a conversation wait that has read what strangers wrote.
 const FOREIGN: &str = "the conversation read untrusted text (web pages, MCP servers or hooks)";
+
+/// What came of applying an answer.
+pub(crate) struct ReviewApplied {
+    pub(crate) report: ReviewReport,
+    /// What a person should know besides.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What conversations are reviewed for, as the configuration is now.
+fn subjects(config: &Config) -> ReviewSubjects {
+    let tools = ReviewSubjects {
+        memory: config.tools.memory != Some(false),
+        skills: config.tools.skill != Some(false),
+    };
+    config.learning.subjects().and(tools)
+}
+
+/// Why a review has nothing to ask any more; none if it has.
+pub(crate) fn why_nothing_to_ask(asks: ReviewSubjects, config: &Config) -> Option<String> {
+    if !asks.and(subjects(config)).is_empty() {
+        return None;
+    }
+    let learns = config.learning.subjects();
+    let off = |is_asked: bool, learns: bool, learning: &'static str, tool: &'static str| {
+        is_asked.then_some(if learns { tool } else { learning })
+    };
+    let reasons = [
+        off(asks.memory, learns.memory, "learning.memory is off", "tools.memory is off"),
+        off(asks.skills, learns.skills, "learning.skills is off", "tools.skill is off"),
+    ];
+    Some(reasons.into_iter().flatten().collect::<Vec<_>>().join(", and "))
+}
+
+/// The name of a review in what it changes and proposes.
+fn name_of(review: &ReviewRow) -> String {
+    format!("review-{}", review.id)
+}
 
 impl Inner {
     /// What makes a review of a conversation due; none for one that is not reviewed. `owner` is that of a task.
@@ -25,105 +64,77 @@ impl Inner {
         turn: &TurnRow,
     ) -> Option<ReviewProgress> {
         let config = self.config();
-        let is_off = config.learning.memory == Some(LearnMemory::Off) || config.tools.memory == Some(false);
-        if is_off || why_task_only_reads(owner, &config).is_some() {
+        let learns = subjects(&config);
+        if learns.is_empty() || why_task_only_reads(owner, &config).is_some() {
             return None;
         }
-        Some(ReviewProgress::new(row.review, config.learning.intervals(), !turn.ours))
+        Some(ReviewProgress::new(row.review, config.learning.intervals(), learns, !turn.ours))
     }
 
     /// The prompt for reviewing a conversation.
-    pub(crate) async fn review_question(&self, row: &SessionRow) -> Result<String, StoreError> {
-        let task = self.shelf.store.task(&row.id).await?;
-        let (entries, _) = self.read_memory(&scopes_of(&project_of(row, task.as_ref()))).await?;
-        Ok(proposal::question(&entries))
+    pub(crate) async fn review_question(
+        &self,
+        row: &SessionRow,
+        review: &ReviewRow,
+    ) -> Result<String, StoreError> {
+        let asks = review.asks.and(subjects(&self.config()));
+        let entries = match asks.memory {
+            true => {
+                let task = self.shelf.store.task(&row.id).await?;
+                Some(self.read_memory(&scopes_of(&project_of(row, task.as_ref()))).await?.0)
+            }
+            false => None,
+        };
+        let skills = match asks.skills {
+            true => Some(self.known_skills(row).await?),
+            false => None,
+        };
+        Ok(ReviewQuestion { memory: entries.as_deref(), skills: skills.as_ref() }.text())
     }
 
-    /// Applies the answer to a review, or leaves it as a proposal; returns the report and notes for the user. Changes of an
-    /// earlier attempt are detected and not repeated.
+    /// Applies the answer to a review, or leaves it as proposals. Changes of an earlier attempt are detected and not repeated.
     pub(crate) async fn apply_review(
         &self,
         row: &SessionRow,
         review: &ReviewRow,
         answer: &ReviewAnswer,
-    ) -> Result<(ReviewReport, Vec<String>), StoreError> {
-        let name = format!("review-{}", review.id);
-        if let Some(report) = self.applied_review(review, &name).await? {
-            return Ok((report, Vec::new()));
-        }
-        let store = &self.shelf.store;
-        let task = store.task(&row.id).await?;
-        let project = project_of(row, task.as_ref());
-        let (entries, mut notes) = self.read_memory(&scopes_of(&project)).await?;
-        let operations = answer.proposals(&entries, &project).into_iter().map(|proposal| match proposal {
-            LearningProposal::Memory(operation) => operation,
-        });
-        let operations: Vec<_> = operations.collect();
-        let nothing = ReviewReport {
+    ) -> Result<ReviewApplied, StoreError> {
+        let asks = review.asks.and(subjects(&self.config()));
+        let report = ReviewReport {
             first_turn: review.first_turn,
             last_turn: review.last_turn,
             ..ReviewReport::default()
         };
-        if operations.is_empty() {
-            return Ok((nothing, notes));
+        let mut applied = ReviewApplied { report, notes: Vec::new() };
+        let turns = self.shelf.store.last_turns(&row.id, None, 1).await?;
+        let turn = turns.last().and_then(|turn| turn.codex_turn.as_ref()).map(ToString::to_string);
+        if asks.memory {
+            self.learn_memory(row, review, answer, turn.clone(), &mut applied).await?;
         }
-        let turns = store.last_turns(&row.id, None, 1).await?;
-        let origin = MemoryOrigin {
-            author: MemoryAuthor::Review,
-            session: Some(row.id.clone()),
-            turn: turns.last().and_then(|turn| turn.codex_turn.as_ref()).map(ToString::to_string),
-            call: Some(name.clone()),
-        };
-        let config = self.config();
-        let waits = match config.learning.memory.unwrap_or_default() {
-            _ if row.review.is_foreign => Some(FOREIGN),
-            LearnMemory::Propose => Some("learning.memory is propose"),
-            LearnMemory::Off => Some("learning.memory is off"),
-            LearnMemory::Apply => approval_reason(&config),
-        };
-        match self.change_memory(operations, origin, waits).await {
-            Ok(outcome) => notes.extend(outcome.notes),
-            Err(MemoryRefused::Store(error)) => return Err(error),
-            Err(MemoryRefused::Conflict(why)) => {
-                return Ok((ReviewReport { why: Some(why), not_done: true, ..nothing }, notes));
-            }
-            Err(MemoryRefused::Operations(reasons)) => {
-                let why = reasons.into_iter().flatten().next();
-                return Ok((ReviewReport { why, not_done: true, ..nothing }, notes));
-            }
+        if asks.skills {
+            self.learn_skills(row, review, answer, turn, &mut applied).await?;
         }
-        let report = self.applied_review(review, &name).await?;
-        Ok((report.unwrap_or(nothing), notes))
-    }
-
-    /// The memory changes of a review, found by the rows that carry its name; none if it changed nothing yet.
-    async fn applied_review(
-        &self,
-        review: &ReviewRow,
-        name: &str,
-    ) -> Result<Option<ReviewReport>, StoreError> {
-        let store = &self.shelf.store;
-        let mut report = ReviewReport {
-            first_turn: review.first_turn,
-            last_turn: review.last_turn,
-            ..ReviewReport::default()
-        };
-        if let Some(proposal) = store.memory_proposal_of(name).await? {
-            let changes: Vec<MemoryChange> = serde_json::from_str(&proposal.changes).unwrap_or_default();
-            report.changes = changes.into_iter().map(|change| learned(change, None)).collect();
-            (report.proposal, report.why) = (Some(proposal.id), Some(proposal.reason));
-            return Ok(Some(report));
-        }
-        let filter = MemoryRevisionFilter { call: Some(name.to_owned()), ..MemoryRevisionFilter::default() };
-        let most = u32::try_from(proposal::MOST_PROPOSALS).unwrap_or(u32::MAX);
-        let revisions = store.memory_revisions(&filter, most).await?;
-        let changes = revisions.into_iter().rev().map(|row| learned(row.change, Some(row.id)));
-        report.changes = changes.collect();
-        Ok((!report.changes.is_empty()).then_some(report))
+        Ok(applied)
     }
 }
 
-fn learned(change: MemoryChange, revision: Option<i64>) -> LearnedChange {
-    let MemoryChange { scope, before, after, .. } = change;
-    LearnedChange { scope: scope.to_string(), before, after, revision }
+#[cfg(test)]
+mod tests {
+    use talaria_core::config;
+
+    use super::*;
+
+    #[test]
+    fn a_review_that_may_not_ask_says_which_keys_are_off() {
+        let why = |text: &str, memory, skills| {
+            why_nothing_to_ask(ReviewSubjects { memory, skills }, &config::parse(text).unwrap().config)
+        };
+        assert_eq!(why("", true, true), None);
+        let no_memory = "[learning]\nmemory = \"off\"\n";
+        assert_eq!(why(no_memory, true, true), None, "skills are left");
+        assert_eq!(why(no_memory, true, false).unwrap(), "learning.memory is off");
+        assert_eq!(why("[tools]\nskill = false\n", false, true).unwrap(), "tools.skill is off");
+        let neither = "[learning]\nskills = \"off\"\n[tools]\nmemory = false\n";
+        assert_eq!(why(neither, true, true).unwrap(), "tools.memory is off, and learning.skills is off");
+    }
 }

@@ -16,12 +16,13 @@ mod snapshot;
 use std::path::{Path, PathBuf};
 
 use talaria_core::ids::SessionId;
+use talaria_core::skill::mention::mentions;
 use talaria_home::clock::now_ms;
 use talaria_store::{NewSkillUse, StoreError};
 
 use crate::engine::Inner;
 use crate::engine::memory::project_at;
-pub(crate) use folder::SkillFolder;
+pub(crate) use folder::{SkillFolder, resolve as resolve_folder};
 pub(crate) use library::{FoundSkill, SkillLibrary};
 pub(crate) use proposing::{SkillProposed, SkillRefused, SkillWanted};
 
@@ -44,6 +45,8 @@ pub(crate) enum SkillPlace {
     User,
     /// Below Talaria's home, where imported skills are.
     Home,
+    /// A further folder that the configuration names.
+    Folder,
 }
 
 impl SkillPlace {
@@ -53,6 +56,7 @@ impl SkillPlace {
             Self::Project => "project",
             Self::User => "user",
             Self::Home => "home",
+            Self::Folder => "folder",
         }
     }
 
@@ -60,7 +64,7 @@ impl SkillPlace {
     pub(crate) fn is_listed_by_codex(self) -> bool {
         match self {
             Self::Project | Self::User => true,
-            Self::Home => false,
+            Self::Home | Self::Folder => false,
         }
     }
 }
@@ -84,6 +88,8 @@ impl Inner {
         }
         paths.extend(self.user_home.as_ref().map(|home| (SkillPlace::User, home.join(AGENTS))));
         paths.push((SkillPlace::Home, self.home.skills_dir()));
+        let further = self.config().skills.paths(self.user_home.as_deref());
+        paths.extend(further.into_iter().map(|path| (SkillPlace::Folder, path)));
         let mut roots: Vec<SkillRoot> = Vec::new();
         for (place, path) in paths {
             let path = folder::resolve(&path);
@@ -104,6 +110,17 @@ impl Inner {
             skills: Vec::new(),
             notes: vec![format!("skills cannot be read: {error}")],
         })
+    }
+
+    /// Returns the folders of the skills that a prompt names and that Codex loads for it.
+    pub(crate) async fn skills_named_in(&self, prompt: &str, cwd: &str) -> Vec<PathBuf> {
+        let names = mentions(prompt);
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let library = self.skill_library(Some(cwd)).await;
+        let found = names.into_iter().filter_map(|name| library.find(name));
+        found.filter(|skill| skill.place.is_listed_by_codex()).map(|skill| skill.folder.clone()).collect()
     }
 
     /// Records that a step of a conversation read a skill.

@@ -7,7 +7,7 @@ use talaria_core::item::{CompactionCause, ItemBody};
 use talaria_core::outcome::Outcome;
 use talaria_core::policy::ApprovalPolicy;
 use talaria_core::request::Who;
-use talaria_scripted::{Gate, Reply};
+use talaria_scripted::{Gate, PlanStepStatus as Step, Reply};
 use talaria_testkit::app_server::directive::{on, reply, reply_error};
 use talaria_testkit::app_server::{complete_turn, start_turn};
 use talaria_testkit::{AppServer, Codex};
@@ -18,7 +18,8 @@ use crate::stage::both_versions;
 both_versions!(
     a_conversation_is_shortened_and_goes_on,
     a_compaction_that_fails_says_why_and_the_conversation_goes_on,
-    a_compaction_can_be_interrupted;
+    a_compaction_can_be_interrupted,
+    what_shortens_a_conversation_has_its_plan_before_it;
     newest:
     a_compaction_is_refused_while_a_turn_runs,
     words_for_a_compaction_wait_for_the_next_turn,
@@ -87,6 +88,29 @@ async fn a_conversation_is_shortened_and_goes_on(codex: Codex) {
     assert!(asked.body.to_string().contains("They spoke of a heron."));
     assert!(!asked.body.to_string().contains("/compact"), "nothing was said to the model");
     completed_once(&home.all(&started).await);
+    home.close().await;
+}
+
+async fn what_shortens_a_conversation_has_its_plan_before_it(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let steps = [("count the herons", Step::Completed), ("feed the herons", Step::InProgress)];
+    home.model.play([Reply::new().plan("birds first", steps), Reply::say("planned")]);
+    let (started, _) = home.run("plan").await;
+    home.model.push(Reply::say("Left to do: feed them."));
+    let next = compact(&home, &started).await.unwrap();
+    assert_eq!(home.events(&next, next.after).await.outcome().await.outcome, Outcome::Completed);
+    let asked = home.model.requests().pop().unwrap().body.to_string();
+    assert!(asked.contains("feed the herons") && asked.contains("in_progress"), "{asked}");
+    go_on(&home, &started).await;
+    let sent = home.model.requests().pop().unwrap().body.to_string();
+    assert!(sent.contains("Left to do: feed them.") && !sent.contains("feed the herons"), "{sent}");
+    let plan = |event: Event| match event {
+        Event::PlanUpdated { steps, .. } => Some(steps.len()),
+        _ => None,
+    };
+    let plans: Vec<_> = home.all(&started).await.into_iter().filter_map(|one| plan(one.event)).collect();
+    assert_eq!(plans, [2], "the plan stays on record");
     home.close().await;
 }
 

@@ -91,6 +91,8 @@ async fn what_one_conversation_saved_is_in_the_next_and_what_was_undone_is_not(c
     assert!(prompt.contains("Prefers pelicans") && prompt.contains("The build runs with just"), "{prompt}");
     let memories = home.talaria().memories_dir();
     assert_eq!(fs::read_to_string(memories.join("USER.md")).unwrap(), "Prefers pelicans over herons\n");
+    let of_codex = fs::read_dir(home.codex_home.path().join("memories"));
+    assert_eq!(of_codex.map_or(0, Iterator::count), 0, "what Codex remembers itself is left alone");
 
     let history = home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap();
     let saved = history.iter().find(|row| row.scope == "user").unwrap();

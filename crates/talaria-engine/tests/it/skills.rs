@@ -19,7 +19,8 @@ use crate::stage::both_versions;
 
 both_versions!(
     a_proposal_of_a_turn_is_a_skill_of_the_next_conversation_once_it_is_accepted,
-    every_skill_is_offered_once_and_an_archived_one_is_not;
+    every_skill_is_offered_once_and_an_archived_one_is_not,
+    a_prompt_that_names_a_skill_loads_it;
     newest:
     a_file_that_changed_since_a_proposal_is_not_overwritten,
     what_a_model_gets_wrong_is_said_to_it_and_to_the_person,
@@ -135,8 +136,14 @@ async fn a_proposal_of_a_turn_is_a_skill_of_the_next_conversation_once_it_is_acc
     assert_eq!(fs::read_to_string(&file).unwrap(), text_of("haiku", "Writes pelican haiku"));
     let late = change(&home, SkillWish::Reject { proposal: proposal.id.clone() }).await.unwrap_err();
     assert!(late.contains("was accepted before"), "{late}");
-    let prompt = prompted(&home).await;
-    assert_eq!(count(&prompt, "Writes pelican haiku"), 1, "Codex lists it, and Talaria does not: {prompt}");
+    let conversation = async || {
+        let prompt = prompted(&home).await;
+        let found = count(&prompt, "Writes pelican haiku");
+        assert!(found <= 1, "Codex lists it, and Talaria does not: {prompt}");
+        (found == 1).then_some(())
+    };
+    // Codex notices a new folder a moment later.
+    eventually("Codex lists the new skill", conversation).await;
 
     let (_, outputs) = called(&home, &[json!({ "op": "read", "name": "haiku" })]).await;
     assert!(outputs[0].starts_with("Skill haiku (complete): SKILL.md in "), "{outputs:?}");
@@ -156,15 +163,23 @@ async fn every_skill_is_offered_once_and_an_archived_one_is_not(codex: Codex) {
     put(&user_skills(&home), "of-user", "Is about herons");
     put(&work.join(".agents/skills"), "of-project", "Is about storks");
     put(&home.talaria().skills_dir().join("imported"), "of-home", "Is about cranes");
+    let further = home.codex_home.root().join("user/team");
+    put(&further, "of-team", "Is about terns");
+    home.configure("[skills]\nfolders = [\"~/team\"]\n");
     home.open().await;
     let prompt = prompted(&home).await;
-    for bird in ["herons", "storks", "cranes"] {
+    for bird in ["herons", "storks", "cranes", "terns"] {
         assert_eq!(count(&prompt, &format!("Is about {bird}")), 1, "{bird}: {prompt}");
     }
-    let calls = [json!({ "op": "list" }), json!({ "op": "read", "name": "of-home" })];
-    let (_, outputs) = called(&home, &calls).await;
-    assert!(outputs[0].starts_with("Skills (complete): 3 found."), "{outputs:?}");
-    assert!(outputs[1].contains("Count syllables."), "{outputs:?}");
+    let read = |name: &str| json!({ "op": "read", "name": name });
+    let (_, outputs) = called(&home, &[json!({ "op": "list" }), read("of-home"), read("of-team")]).await;
+    assert!(outputs[0].starts_with("Skills (complete): 4 found."), "{outputs:?}");
+    assert!(
+        outputs[1].contains("Count syllables.") && outputs[2].contains("Count syllables."),
+        "{outputs:?}"
+    );
+    // The rest is about the folders that are always there.
+    home.configure("");
 
     let archive =
         |name: &str| SkillWish::Archive { name: name.to_owned(), cwd: work.to_str().unwrap().to_owned() };
@@ -286,6 +301,21 @@ async fn reading_a_skill_is_counted_however_it_is_read(codex: Codex) {
     called(&home, &[json!({ "op": "read", "name": "haiku" }), json!({ "op": "list" })]).await;
     let skills = listed(&home).await;
     assert_eq!((skills[0].uses, skills[0].used_at.is_some()), (2, true));
+    home.close().await;
+}
+
+async fn a_prompt_that_names_a_skill_loads_it(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    put(&user_skills(&home), "haiku", "Five, seven, five");
+    home.open().await;
+    assert!(!prompted(&home).await.contains("Count syllables."), "only its description is always there");
+    home.model.push(Reply::say("ok"));
+    let (_, report) = home.run("rain, please, as $haiku; not $PATH").await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    let sent = home.model.requests().last().unwrap().body.to_string();
+    assert_eq!(count(&sent, "Count syllables."), 1, "{sent}");
+    let skills = listed(&home).await;
+    assert_eq!((skills[0].uses, skills[0].used_at.is_some()), (1, true));
     home.close().await;
 }
 

@@ -151,6 +151,7 @@ macro_rules! contract_tests {
             ],
             reviews: [
                 counters_fall_only_with_a_job,
+                a_counter_falls_with_its_own_question,
                 a_stretch_is_reviewed_once,
                 a_review_moves_in_its_order_and_ends_once,
                 what_a_former_engine_left_running_is_due_again,
@@ -160,6 +161,7 @@ macro_rules! contract_tests {
             skills: [
                 the_same_change_waits_once_and_their_number_is_bounded,
                 a_proposal_about_a_skill_is_decided_once,
+                a_review_proposes_skills_once_and_repeats_no_decision,
                 a_use_of_a_skill_counts_once_and_stays,
                 an_archived_skill_is_known_by_where_it_was,
             ],

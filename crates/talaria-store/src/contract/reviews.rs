@@ -1,7 +1,7 @@
 //! Counters fall only together with a job, a stretch of work is reviewed once, and a review ends once.
 
 use talaria_core::ids::SessionId;
-use talaria_core::learning::progress::ReviewCount;
+use talaria_core::learning::progress::{DueReview, ReviewCount, ReviewSubjects};
 use talaria_core::memory::{MemoryChange, MemoryScope};
 use talaria_core::review::ReviewState;
 
@@ -15,8 +15,12 @@ async fn change(store: &Store, session: &SessionId, change: Change) -> Result<()
     store.append(scene::change(session, 5, change)).await.map(drop)
 }
 
+const BOTH: DueReview = DueReview { asks: ReviewSubjects { memory: true, skills: true }, keeps_calls: false };
+const MEMORY: DueReview =
+    DueReview { asks: ReviewSubjects { memory: true, skills: false }, keeps_calls: true };
+
 async fn due(store: &Store, session: &SessionId, last_turn: i64) {
-    change(store, session, Change::ReviewDue { last_turn }).await.unwrap();
+    change(store, session, Change::ReviewDue { last_turn, due: BOTH }).await.unwrap();
 }
 
 async fn step(store: &Store, session: &SessionId, id: i64, step: ReviewStep) -> Result<(), StoreError> {
@@ -58,13 +62,30 @@ pub async fn counters_fall_only_with_a_job(store: Store) {
     let all = ReviewCount { turns: 1, calls: 3, is_foreign: true };
     assert_eq!(counted(&store, &id).await, all);
     let refused = scene::change(&id, 5, Change::Review(77, ReviewStep::Run));
-    let refused =
-        Batch { changes: [vec![Change::ReviewDue { last_turn: 1 }], refused.changes].concat(), ..refused };
+    let refused = Batch {
+        changes: [vec![Change::ReviewDue { last_turn: 1, due: BOTH }], refused.changes].concat(),
+        ..refused
+    };
     assert!(is_conflict(&store.append(refused).await));
     assert_eq!(counted(&store, &id).await, all, "no job, no reset");
     due(&store, &id, 1).await;
     assert_eq!(counted(&store, &id).await, ReviewCount { turns: 0, calls: 0, is_foreign: true });
     assert_eq!(only(&store, &id).await.state, ReviewState::Due);
+}
+
+/// A counter stays until its own question is asked, and an open review asks what any of its stretches needs.
+pub async fn a_counter_falls_with_its_own_question(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let count = ReviewCount { turns: 3, calls: 2, is_foreign: false };
+    change(&store, &id, Change::ReviewCount(count)).await.unwrap();
+    change(&store, &id, Change::ReviewDue { last_turn: 3, due: MEMORY }).await.unwrap();
+    assert_eq!(counted(&store, &id).await, ReviewCount { turns: 0, calls: 2, is_foreign: false });
+    assert_eq!(only(&store, &id).await.asks, MEMORY.asks);
+    let skills = DueReview { asks: ReviewSubjects { memory: false, skills: true }, keeps_calls: false };
+    change(&store, &id, Change::ReviewCount(count)).await.unwrap();
+    change(&store, &id, Change::ReviewDue { last_turn: 4, due: skills }).await.unwrap();
+    assert_eq!(counted(&store, &id).await, ReviewCount { turns: 3, calls: 0, is_foreign: false });
+    assert_eq!(only(&store, &id).await.asks, BOTH.asks);
 }
 
 /// Turns that are on record for a review get no second one; further turns extend a review that is open.

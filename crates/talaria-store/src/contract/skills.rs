@@ -6,7 +6,8 @@ use talaria_core::ids::SessionId;
 use super::scene;
 use crate::{
     Change, NewSkillUse, PrunePolicy, SkillArchiveRow, SkillAuthor, SkillDecision, SkillDecisionResult,
-    SkillOrigin, SkillProposalRow, SkillProposalState, SkillProposeResult, SkillUsageRow, Store,
+    SkillOrigin, SkillProposalRow, SkillProposalState, SkillProposeResult, SkillReviewResult, SkillUsageRow,
+    Store,
 };
 
 fn proposal(id: &str, edit: &str, at: i64) -> SkillProposalRow {
@@ -21,6 +22,7 @@ fn proposal(id: &str, edit: &str, at: i64) -> SkillProposalRow {
         base_digest: None,
         after_digest: Some("d".to_owned()),
         warning: None,
+        reason: None,
         origin: SkillOrigin {
             author: SkillAuthor::Model,
             session: Some(SessionId::new("one")),
@@ -73,6 +75,56 @@ pub async fn a_proposal_about_a_skill_is_decided_once(store: Store) {
     assert_eq!(source.origin, proposal("a", "x", 1).origin);
 }
 
+/// A review proposes once, however often it is applied, and not what waits or was rejected. Two at once are one.
+pub async fn a_review_proposes_skills_once_and_repeats_no_decision(store: Store) {
+    let of_review = |review: &str, id: &str, file: &str, edit: &str| {
+        let row = proposal(id, edit, 3);
+        let origin = SkillOrigin { author: SkillAuthor::Review, call: Some(review.to_owned()), ..row.origin };
+        SkillProposalRow { file: file.to_owned(), reason: Some("why".to_owned()), origin, ..row }
+    };
+    let ids = |result: SkillReviewResult| {
+        let ids: Vec<String> = result.proposals.into_iter().map(|row| row.id).collect();
+        (ids, result.refused)
+    };
+    let first =
+        || vec![of_review("review-1", "a", "SKILL.md", "x"), of_review("review-1", "b", "scripts/x", "x")];
+    let again =
+        || vec![of_review("review-1", "c", "SKILL.md", "x"), of_review("review-1", "d", "scripts/x", "x")];
+    let both = tokio::join!(
+        store.propose_reviewed_skills("review-1", first(), 9),
+        store.propose_reviewed_skills("review-1", again(), 9),
+    );
+    let (one, other) = (ids(both.0.unwrap()), ids(both.1.unwrap()));
+    assert_eq!(one, other);
+    assert_eq!((one.0.len(), one.1), (2, 0));
+    let after = ids(store.propose_reviewed_skills("review-1", vec![], 9).await.unwrap());
+    assert_eq!(after, one, "what it made is found by its name");
+    assert_eq!(pending(&store).await.len(), 2);
+
+    let decide = |id: &str| SkillDecision {
+        proposal: id.to_owned(),
+        state: SkillProposalState::Rejected,
+        makes_skill: false,
+        at: 7,
+    };
+    store.decide_skill(decide(&one.0[0])).await.unwrap();
+    assert_eq!(
+        ids(store.propose_reviewed_skills("review-1", again(), 9).await.unwrap()),
+        one,
+        "decided or not"
+    );
+    let file = store.skill_proposal(&one.0[0]).await.unwrap().unwrap().file;
+    let other_file = if file == "SKILL.md" { "scripts/x" } else { "SKILL.md" };
+    let second =
+        vec![of_review("review-2", "e", &file, "x"), of_review("review-2", "f", other_file, "another text")];
+    let nothing = store.propose_reviewed_skills("review-2", second, 9).await.unwrap();
+    assert_eq!(ids(nothing), (vec![], 0), "one was rejected, the file of the other waits");
+    let another = vec![of_review("review-2", "g", &file, "y"), of_review("review-2", "h", "scripts/y", "y")];
+    let bounded = store.propose_reviewed_skills("review-2", another, 2).await.unwrap();
+    assert_eq!(ids(bounded), (vec!["g".to_owned()], 1), "too many wait");
+    assert_eq!(store.skill_proposal("g").await.unwrap().unwrap().reason.as_deref(), Some("why"));
+}
+
 /// A step that is reported again is one use, whichever way it is recorded; pruning its session keeps the count.
 pub async fn a_use_of_a_skill_counts_once_and_stays(store: Store) {
     let session = scene::session(&store, "one").await;
@@ -89,6 +141,9 @@ pub async fn a_use_of_a_skill_counts_once_and_stays(store: Store) {
     store.append(scene::change(&session, 6, step())).await.unwrap();
     let counted = [SkillUsageRow { folder: "/skills/haiku".to_owned(), uses: 2, last_at: 5 }];
     assert_eq!(store.skill_usage().await.unwrap(), counted);
+    assert!(store.skill_uses_since().await.unwrap() > 0);
+    assert_eq!(store.skills_read_in(&session).await.unwrap(), ["/skills/haiku"]);
+    assert_eq!(store.skills_read_in(&SessionId::new("other")).await.unwrap(), Vec::<String>::new());
     store.prune(&PrunePolicy { older_than: Some(1000), ..PrunePolicy::default() }, 1000).await.unwrap();
     assert_eq!(store.session(&session).await.unwrap(), None);
     assert_eq!(store.skill_usage().await.unwrap(), counted);

@@ -3,7 +3,7 @@
 //! A batch is stored completely or not at all. The store assigns the numbers of the events.
 
 use talaria_core::ids::SessionId;
-use talaria_core::learning::progress::ReviewCount;
+use talaria_core::learning::progress::{DueReview, ReviewCount};
 
 use crate::model::audit::NewAudit;
 use crate::model::delegation::ResultCarrier;
@@ -69,10 +69,12 @@ pub enum Change {
     ToolsClosed(i64),
     /// Adds to the counters that make a review due.
     ReviewCount(ReviewCount),
-    /// A review of the turns up to this one is due; the counters are reset.
+    /// A review of the turns up to this one is due; the counters whose questions it asks are reset.
     ReviewDue {
         /// The turn.
         last_turn: i64,
+        /// What is asked, and which counter stays.
+        due: DueReview,
     },
     /// A review begins, has an answer, or ends. One that cannot is a conflict.
     Review(i64, ReviewStep),

@@ -1,6 +1,7 @@
 //! Reviews of finished turns: durable jobs, one open per session. `talaria_core::learning` decides when one is due.
 
 use talaria_core::ids::SessionId;
+use talaria_core::learning::progress::ReviewSubjects;
 use talaria_core::review::ReviewState;
 
 /// What happens to a review that is on record.
@@ -25,6 +26,8 @@ pub struct ReviewRow {
     /// Our own turns, by ordinal.
     pub first_turn: i64,
     pub last_turn: i64,
+    /// What it asks about.
+    pub asks: ReviewSubjects,
     pub state: ReviewState,
     /// How often it was begun.
     pub attempts: i64,

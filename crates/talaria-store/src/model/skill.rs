@@ -24,6 +24,8 @@ pub struct SkillProposalRow {
     /// The file once it is accepted; missing for an archival.
     pub after_digest: Option<String>,
     pub warning: Option<String>,
+    /// Why it is proposed, in the words of the model.
+    pub reason: Option<String>,
     pub origin: SkillOrigin,
     pub at: i64,
     pub decided_at: Option<i64>,
@@ -38,6 +40,15 @@ pub enum SkillProposeResult {
     Same { id: String },
     /// This many wait already.
     Full { pending: i64 },
+}
+
+/// What became of the proposals of a review.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillReviewResult {
+    /// Those that the review made, also in an earlier attempt.
+    pub proposals: Vec<SkillProposalRow>,
+    /// How many were not kept because too many wait.
+    pub refused: usize,
 }
 
 /// How a proposal is decided, and what is recorded with it.

@@ -223,7 +223,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::ToolDelivered(key) => tool_call::deliver(conn, session, at, key).await,
         Change::ToolsClosed(ordinal) => tool_call::close_turn(conn, session, at, ordinal).await,
         Change::ReviewCount(count) => review::count(conn, session, count).await,
-        Change::ReviewDue { last_turn } => review::put(conn, session, at, last_turn).await,
+        Change::ReviewDue { last_turn, due } => review::put(conn, session, at, last_turn, due).await,
         Change::Review(id, step) => review::step(conn, batch, id, step).await,
         Change::SkillUse { folder, step } => {
             skill::insert_use(conn, NewSkillUse { folder, session: session.clone(), step, at }).await

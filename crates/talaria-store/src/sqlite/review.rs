@@ -4,7 +4,7 @@
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::ids::SessionId;
-use talaria_core::learning::progress::ReviewCount;
+use talaria_core::learning::progress::{DueReview, ReviewCount, ReviewSubjects};
 
 use crate::error::StoreError;
 use crate::model::batch::Batch;
@@ -20,6 +20,7 @@ impl FromRow for ReviewRow {
             session: SessionId::new(row.try_get::<String, _>("session")?),
             first_turn: row.try_get("first_turn")?,
             last_turn: row.try_get("last_turn")?,
+            asks: ReviewSubjects { memory: row.try_get("asks_memory")?, skills: row.try_get("asks_skills")? },
             state: rows::word(row, "state")?,
             attempts: row.try_get("attempts")?,
             epoch: row.try_get("epoch")?,
@@ -94,28 +95,42 @@ pub(crate) async fn count(
     Ok(())
 }
 
-/// Records that a review of the turns up to this one is due, and resets the counters. A review that is open covers them too.
+/// Records that a review of the turns up to this one is due, and resets the counters whose questions it asks. A review that is
+/// open covers them too.
 pub(crate) async fn put(
     conn: &mut SqliteConnection,
     session: &SessionId,
     at: i64,
     last_turn: i64,
+    due: DueReview,
 ) -> Result<(), StoreError> {
+    let DueReview { asks, keeps_calls } = due;
     sqlx::query(
-        "insert into review (session, first_turn, last_turn, state, due_at)
-         select $1, coalesce((select max(last_turn) + 1 from review where session = $1), 1), $2, 'due', $3
+        "insert into review (session, first_turn, last_turn, state, due_at, asks_memory, asks_skills)
+         select $1, coalesce((select max(last_turn) + 1 from review where session = $1), 1), $2, 'due', $3, $4, $5
          where coalesce((select max(last_turn) from review where session = $1), 0) < $2
-         on conflict (session) where state in ('due', 'running') do update set last_turn = excluded.last_turn",
+         on conflict (session) where state in ('due', 'running') do update set
+             last_turn = excluded.last_turn,
+             asks_memory = asks_memory or excluded.asks_memory,
+             asks_skills = asks_skills or excluded.asks_skills",
     )
     .bind(session.as_str())
     .bind(last_turn)
     .bind(at)
+    .bind(asks.memory)
+    .bind(asks.skills)
     .execute(&mut *conn)
     .await?;
-    sqlx::query("update session set review_turns = 0, review_calls = 0 where id = $1")
-        .bind(session.as_str())
-        .execute(conn)
-        .await?;
+    sqlx::query(
+        "update session set review_turns = case when $2 then 0 else review_turns end,
+             review_calls = case when $3 then review_calls else 0 end
+         where id = $1",
+    )
+    .bind(session.as_str())
+    .bind(asks.memory)
+    .bind(keeps_calls)
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

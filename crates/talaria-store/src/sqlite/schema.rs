@@ -22,6 +22,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0010.sql"),
     include_str!("schema/0011.sql"),
     include_str!("schema/0012.sql"),
+    include_str!("schema/0013.sql"),
 ];
 
 /// The version that a number of steps leads to.

@@ -62,6 +62,22 @@ impl SqliteStore {
         rows::all(&found)
     }
 
+    pub(crate) async fn skill_uses_since(&self) -> Result<i64, StoreError> {
+        let found =
+            sqlx::query("select cast(value as integer) as since from meta where key = 'skill_uses_since'")
+                .fetch_one(self.readers())
+                .await?;
+        Ok(found.try_get("since")?)
+    }
+
+    pub(crate) async fn skills_read_in(&self, session: &SessionId) -> Result<Vec<String>, StoreError> {
+        let found = sqlx::query("select distinct folder from skill_use where session = $1 order by folder")
+            .bind(session.as_str())
+            .fetch_all(self.readers())
+            .await?;
+        found.iter().map(|row| Ok(row.try_get("folder")?)).collect()
+    }
+
     pub(crate) async fn add_skill_archive(&self, archive: SkillArchiveRow) -> Result<(), StoreError> {
         self.write(move |conn| {
             Box::pin(async move {

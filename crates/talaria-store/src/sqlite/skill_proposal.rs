@@ -1,11 +1,11 @@
-//! Changes of skills that wait for a person. The same change waits once, and a proposal is decided once.
+//! Changes of skills that wait for a person. The same change waits once, a review proposes once, and a proposal is decided once.
 
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::error::StoreError;
 use crate::model::skill::{
-    SkillDecision, SkillDecisionResult, SkillOrigin, SkillProposalRow, SkillProposeResult,
+    SkillDecision, SkillDecisionResult, SkillOrigin, SkillProposalRow, SkillProposeResult, SkillReviewResult,
 };
 use crate::model::words::SkillProposalState;
 use crate::sqlite::SqliteStore;
@@ -25,6 +25,7 @@ impl FromRow for SkillProposalRow {
             base_digest: row.try_get("base_digest")?,
             after_digest: row.try_get("after_digest")?,
             warning: row.try_get("warning")?,
+            reason: row.try_get("reason")?,
             origin: SkillOrigin::from_row(row)?,
             at: row.try_get("at")?,
             decided_at: row.try_get("decided_at")?,
@@ -39,6 +40,17 @@ impl SqliteStore {
         most: i64,
     ) -> Result<SkillProposeResult, StoreError> {
         self.write(move |conn| Box::pin(async move { propose(conn, proposal, most).await })).await
+    }
+
+    pub(crate) async fn propose_reviewed_skills(
+        &self,
+        review: &str,
+        proposals: Vec<SkillProposalRow>,
+        most: i64,
+    ) -> Result<SkillReviewResult, StoreError> {
+        let review = review.to_owned();
+        self.write(move |conn| Box::pin(async move { propose_reviewed(conn, review, proposals, most).await }))
+            .await
     }
 
     pub(crate) async fn skill_proposal(&self, id: &str) -> Result<Option<SkillProposalRow>, StoreError> {
@@ -90,17 +102,69 @@ async fn propose(
     if let Some(same) = same {
         return Ok(SkillProposeResult::Same { id: same.try_get("id")? });
     }
-    let count = sqlx::query("select count(*) as pending from skill_proposal where state = 'pending'")
-        .fetch_one(&mut *conn)
-        .await?;
-    let pending: i64 = count.try_get("pending")?;
+    let pending = count_pending(conn).await?;
     if pending >= most {
         return Ok(SkillProposeResult::Full { pending });
     }
+    insert(conn, proposal).await?;
+    Ok(SkillProposeResult::Added)
+}
+
+/// Keeps what a review proposes, once: proposals that have its name are all that it ever makes.
+async fn propose_reviewed(
+    conn: &mut SqliteConnection,
+    review: String,
+    proposals: Vec<SkillProposalRow>,
+    most: i64,
+) -> Result<SkillReviewResult, StoreError> {
+    let mut result = SkillReviewResult { proposals: made_by(conn, &review).await?, refused: 0 };
+    if !result.proposals.is_empty() {
+        return Ok(result);
+    }
+    for proposal in proposals {
+        // A file that a person has not decided about waits for that; what they rejected is not proposed again.
+        let before = sqlx::query(
+            "select id from skill_proposal
+             where folder = $1 and file = $2 and (state = 'pending' or state = 'rejected' and edit = $3) limit 1",
+        )
+        .bind(proposal.folder.as_str())
+        .bind(proposal.file.as_str())
+        .bind(proposal.edit.as_str())
+        .fetch_optional(&mut *conn)
+        .await?;
+        if before.is_some() {
+            continue;
+        }
+        match count_pending(conn).await? >= most {
+            true => result.refused += 1,
+            false => insert(conn, proposal).await?,
+        }
+    }
+    result.proposals = made_by(conn, &review).await?;
+    Ok(result)
+}
+
+async fn made_by(conn: &mut SqliteConnection, review: &str) -> Result<Vec<SkillProposalRow>, StoreError> {
+    let found =
+        sqlx::query("select * from skill_proposal where call = $1 and author = 'review' order by at, id")
+            .bind(review)
+            .fetch_all(conn)
+            .await?;
+    rows::all(&found)
+}
+
+async fn count_pending(conn: &mut SqliteConnection) -> Result<i64, StoreError> {
+    let count = sqlx::query("select count(*) as pending from skill_proposal where state = 'pending'")
+        .fetch_one(conn)
+        .await?;
+    Ok(count.try_get("pending")?)
+}
+
+async fn insert(conn: &mut SqliteConnection, proposal: SkillProposalRow) -> Result<(), StoreError> {
     let insert = sqlx::query(
         "insert into skill_proposal (id, state, name, folder, file, edit, diff, base_digest, after_digest, warning,
-                                     author, session, turn, call, at, decided_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+                                     reason, author, session, turn, call, at, decided_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)",
     )
     .bind(proposal.id)
     .bind(proposal.state.as_str())
@@ -111,9 +175,10 @@ async fn propose(
     .bind(proposal.diff)
     .bind(proposal.base_digest)
     .bind(proposal.after_digest)
-    .bind(proposal.warning);
+    .bind(proposal.warning)
+    .bind(proposal.reason);
     bind_origin(insert, &proposal.origin).bind(proposal.at).bind(proposal.decided_at).execute(conn).await?;
-    Ok(SkillProposeResult::Added)
+    Ok(())
 }
 
 async fn decide(

@@ -272,7 +272,9 @@ fn named(name: &str) -> Result<&'static Definition, CommandMistake> {
     let names = TABLE.iter().flat_map(|one| std::iter::once(one.name).chain(one.aliases.iter().copied()));
     let hint = match nearest(name, names) {
         Some(near) => format!("did you mean /{near}? // at the start sends the line as text"),
-        None => "/help lists the commands; // at the start sends the line as text".to_owned(),
+        None => {
+            "/help lists the commands; $NAME uses a skill; // at the start sends the line as text".to_owned()
+        }
     };
     Err(mistake(format!("there is no command /{}", shortened(name)), hint))
 }

@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 const EXAMPLES: &str = "\
 Examples:
   talaria skills list
+  talaria skills list --stale
   talaria skills show release-notes
   talaria skills proposals
   talaria skills diff skp-1a2b3c4d
@@ -27,6 +28,9 @@ pub(crate) enum SkillsAction {
     /// List the skills for this directory, with where they are and how often they are read
     #[command(after_help = EXAMPLES)]
     List {
+        /// Only those that were neither read nor changed for 30 days
+        #[arg(long)]
+        stale: bool,
         /// Print one JSON object per skill
         #[arg(long)]
         json: bool,

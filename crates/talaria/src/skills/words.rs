@@ -1,9 +1,11 @@
 //! Skills and proposals about them, as people read them. Pure.
 
 use jiff::Timestamp;
-use talaria_core::api::{SkillDone, SkillList, SkillProposal, SkillText};
+use talaria_core::api::{SkillDone, SkillItem, SkillList, SkillProposal, SkillText};
+use talaria_core::ids::short_id;
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::diff::size;
+use talaria_core::skill::usage::STALE_DAYS;
 use talaria_guard::shorten::shorten_line;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, plain, plain_line};
@@ -20,26 +22,31 @@ fn command(reader: Reader) -> &'static str {
     }
 }
 
+/// Who proposed something, and where.
+fn proposer(author: &str, session: Option<&str>, look: Look) -> String {
+    let session = session.map(|id| if look.live { short_id(id) } else { id });
+    match (author, session) {
+        ("review", Some(id)) => format!("by a review of {id}"),
+        ("review", None) => "by a review".to_owned(),
+        (author, Some(id)) => format!("by the {author} in {id}"),
+        (author, None) => format!("by the {author}"),
+    }
+}
+
 /// The skills, those that were archived, and what waits.
 pub(super) fn list(list: &SkillList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let command = command(reader);
     let mut text: StyledText = match list.skills.is_empty() {
         true => "there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project\n"
             .into(),
-        false => {
-            let mut sheet =
-                Sheet::new(&["name", "place", "by", "read", "description"], "description").to_be_read();
-            for skill in &list.skills {
-                let read = match skill.used_at {
-                    Some(last) => format!("{}x, {}", skill.uses, ago(last, now)),
-                    None => "never".to_owned(),
-                };
-                let (place, author) = (skill.place.clone(), skill.author.clone());
-                sheet.row([skill.name.clone(), place, author, read, skill.description.clone()]);
-            }
-            sheet.show(look)
-        }
+        false => skill_rows(&list.skills, now).show(look),
     };
+    text += match list.skills.iter().filter(|skill| skill.is_stale).count() {
+        0 => String::new(),
+        1 => format!("1 skill was not used for {STALE_DAYS} days: {command} list --stale\n"),
+        count => format!("{count} skills were not used for {STALE_DAYS} days: {command} list --stale\n"),
+    }
+    .as_str();
     for archived in &list.archived {
         let (id, name) = (&archived.id, plain_line(&archived.name));
         text += format!("archived {}: {name} ({command} restore {id})\n", ago(archived.at, now)).as_str();
@@ -53,13 +60,43 @@ pub(super) fn list(list: &SkillList, now: Timestamp, look: Look, reader: Reader)
     text
 }
 
+/// The skills that seem to be needed no more, and how to move one out of the way.
+pub(super) fn stale(list: &SkillList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
+    let stale: Vec<SkillItem> = list.skills.iter().filter(|skill| skill.is_stale).cloned().collect();
+    let Some(first) = stale.first() else {
+        return format!(
+            "every skill was read or changed in the last {STALE_DAYS} days, as far as is known\n"
+        )
+        .into();
+    };
+    let name = plain_line(&first.name);
+    skill_rows(&stale, now).show(look)
+        + format!(
+            "no conversation of Talaria read them for {STALE_DAYS} days; archive one: {} archive {name}\n",
+            command(reader)
+        )
+        .as_str()
+}
+
+fn skill_rows(skills: &[SkillItem], now: Timestamp) -> Sheet {
+    let mut sheet = Sheet::new(&["name", "place", "by", "read", "description"], "description").to_be_read();
+    for skill in skills {
+        let read = match skill.used_at {
+            Some(last) => format!("{}x, {}", skill.uses, ago(last, now)),
+            None => "never".to_owned(),
+        };
+        let (place, author) = (skill.place.clone(), skill.author.clone());
+        sheet.row([skill.name.clone(), place, author, read, skill.description.clone()]);
+    }
+    sheet
+}
+
 /// A file of a skill, and what is known about the skill.
 pub(super) fn text(shown: &SkillText, now: Timestamp, look: Look) -> StyledText {
     let SkillText { skill, file, text, files, proposals } = shown;
-    let from = skill.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
     let by = match skill.author.as_str() {
         "other" => "by you or another program".to_owned(),
-        author => format!("proposed by the {author}{from}, accepted by you"),
+        author => format!("proposed {}, accepted by you", proposer(author, skill.session.as_deref(), look)),
     };
     let path = plain_line(&skill.path);
     let mut page: StyledText = format!("{}\n\n{path}/{file}, {by}\n", plain(text).trim_end()).into();
@@ -128,13 +165,16 @@ pub(super) fn diff(proposal: &SkillProposal, look: Look, reader: Reader) -> Styl
         "archive" => format!("moves {} out of the way\n", plain_line(&proposal.path)).into(),
         _ => show_diff(&proposal.diff, look),
     };
-    let from = proposal.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
+    let by = proposer(&proposal.author, proposal.session.as_deref(), look);
     let what = match proposal.op.as_str() {
         "create" if proposal.file == SKILL_FILE => "the new skill",
         "archive" => "archival of",
         _ => "a change of",
     };
-    text += format!("\n{id}: {what} {}, by the {}{from}\n", plain_line(name), proposal.author).as_str();
+    text += format!("\n{id}: {what} {}, {by}\n", plain_line(name)).as_str();
+    if let Some(reason) = &proposal.reason {
+        text += format!("why: {}\n", plain_line(reason)).as_str();
+    }
     if let Some(warning) = &proposal.warning {
         text += format!("read it with care: {}\n", plain_line(warning)).as_str();
     }
@@ -159,7 +199,7 @@ pub(super) fn done(done: &SkillDone, word: &str, reader: Reader) -> String {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
-    use talaria_core::api::{SkillArchived, SkillItem};
+    use talaria_core::api::SkillArchived;
 
     use super::*;
 
@@ -175,6 +215,7 @@ mod tests {
             session: Some("abcd".to_owned()),
             uses: 3,
             used_at: Some(now),
+            is_stale: false,
         }
     }
 
@@ -188,6 +229,7 @@ mod tests {
             file: "SKILL.md".to_owned(),
             diff: "--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\u{1b}[2J\n".to_owned(),
             warning: None,
+            reason: None,
             stale: None,
             author: "model".to_owned(),
             session: None,
@@ -200,7 +242,7 @@ mod tests {
     #[test]
     fn skills_and_proposals_read_plainly() {
         let now: Timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
-        let other = SkillItem { author: "other".to_owned(), used_at: None, ..skill(now) };
+        let other = SkillItem { author: "other".to_owned(), used_at: None, is_stale: true, ..skill(now) };
         let archived = SkillArchived {
             id: "arch-1".to_owned(),
             name: "old".to_owned(),
@@ -215,9 +257,12 @@ mod tests {
             notes: Vec::new(),
         };
         let empty = SkillList { skills: Vec::new(), archived: Vec::new(), pending: 0, notes: Vec::new() };
-        let stale = SkillProposal {
+        let outdated = SkillProposal {
             stale: Some("x changed".to_owned()),
             warning: Some("it looks like planted instructions".to_owned()),
+            reason: Some("You asked\nfor it".to_owned()),
+            author: "review".to_owned(),
+            session: Some("abcd".to_owned()),
             ..proposal(now, "change")
         };
         let shown = SkillText {
@@ -235,10 +280,12 @@ mod tests {
         let pages = [
             list(&all, now, LOOK, Reader::Shell),
             list(&empty, now, LOOK, Reader::Chat),
+            stale(&all, now, LOOK, Reader::Shell),
+            stale(&empty, now, LOOK, Reader::Chat),
             text(&shown, now, LOOK),
-            proposals(&[stale.clone(), proposal(now, "archive")], now, LOOK, Reader::Chat),
+            proposals(&[outdated.clone(), proposal(now, "archive")], now, LOOK, Reader::Chat),
             proposals(&[], now, LOOK, Reader::Chat),
-            diff(&stale, LOOK, Reader::Shell),
+            diff(&outdated, LOOK, Reader::Shell),
             diff(&proposal(now, "archive"), LOOK, Reader::Chat),
             done(&finished, "archived", Reader::Shell).into(),
         ];
@@ -246,10 +293,17 @@ mod tests {
             NAME   PLACE  BY     READ     DESCRIPTION
             haiku  user   model  3x, now  Writes haiku
             haiku  user   other  never    Writes haiku
+            1 skill was not used for 30 days: talaria skills list --stale
             archived now: old (talaria skills restore arch-1)
             1 proposal waits for you: talaria skills proposals
             ==
             there are no skills here yet: ~/.agents/skills/NAME/SKILL.md, .agents/skills in a project
+            ==
+            NAME   PLACE  BY     READ   DESCRIPTION
+            haiku  user   other  never  Writes haiku
+            no conversation of Talaria read them for 30 days; archive one: talaria skills archive haiku
+            ==
+            every skill was read or changed in the last 30 days, as far as is known
             ==
             ---
             body␛[2J
@@ -259,9 +313,9 @@ mod tests {
             PROPOSAL      STATE     WHEN  BY     SKILL  WHAT
             skp-01234567  accepted  now   model  haiku  create SKILL.md +1 -1
             ==
-            PROPOSAL      STATE    WHEN  BY     SKILL  WHAT
-            skp-01234567  pending  now   model  haiku  change SKILL.md +1 -1; it looks like planted instructions; x changed
-            skp-01234567  pending  now   model  haiku  archive
+            PROPOSAL      STATE    WHEN  BY      SKILL  WHAT
+            skp-01234567  pending  now   review  haiku  change SKILL.md +1 -1; it looks like planted instructions; x changed
+            skp-01234567  pending  now   model   haiku  archive
             look: /skills diff skp-01234567; decide: /skills accept skp-01234567, /skills reject skp-01234567
             ==
             nothing waits for you
@@ -272,7 +326,8 @@ mod tests {
             -old
             +new␛[2J
 
-            skp-01234567: a change of haiku, by the model
+            skp-01234567: a change of haiku, by a review of abcd
+            why: You asked␊for it
             read it with care: it looks like planted instructions
             cannot be accepted: x changed
             ==

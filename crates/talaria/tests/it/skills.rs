@@ -105,6 +105,32 @@ async fn skills_are_listed_decided_archived_and_restored() {
     scene.close().await;
 }
 
+#[tokio::test]
+async fn a_skill_that_is_not_used_is_listed_as_stale_and_stays() {
+    let mut scene = Scene::real(&Codex::v0_166()).await;
+    let clock = scene.work().join("clock");
+    scene.set("TALARIA_CLOCK", &clock);
+    put(&scene, "haiku");
+    let stale = scene.run(&["skills", "list", "--stale"]).await.exits(0);
+    stale.prints(&["every skill was read or changed in the last 30 days, as far as is known"]);
+    let days = |days: u64| (days * 24 * 60 * 60 * 1000).to_string();
+    fs::write(&clock, days(31)).unwrap();
+    scene
+        .run(&["skills", "list"])
+        .await
+        .exits(0)
+        .prints(&["1 skill was not used for 30 days: talaria skills list --stale", "About haiku"]);
+    let stale = scene.run(&["skills", "list", "--stale"]).await.exits(0);
+    stale.prints(&["haiku", "never", "archive one: talaria skills archive haiku"]);
+    assert_eq!(scene.run(&["skills", "list", "--stale", "--json"]).await.exits(0).json().len(), 1);
+    assert!(file(&scene, "haiku").exists(), "a person archives it");
+    scene.model.push(Reply::say("ok"));
+    scene.run(&["exec", "rain as $haiku"]).await.exits(0);
+    let rows = scene.run(&["skills", "list", "--stale", "--json"]).await.exits(0).json();
+    assert_eq!(rows, Vec::<Value>::new(), "it was used now");
+    scene.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_killed_at_every_step_of_a_decision_leaves_it_done_once_or_not_at_all() {
     let mut scene = Scene::real(&Codex::v0_166()).await;

@@ -136,11 +136,25 @@ const KEYS: &[(&str, &str, &str)] = &[
     (
         "learning.memory",
         "`apply`",
-        "What becomes of what a review of finished turns would remember: `apply` keeps it (undo with `talaria memory undo`), `propose` waits for `talaria memory approve`, `off` reviews nothing",
+        "What becomes of what a review of finished turns would remember: `apply` keeps it (undo with `talaria memory undo`), `propose` waits for `talaria memory approve`, `off` does not ask",
     ),
-    ("learning.turns", "`10`", "After how many of your turns a conversation is reviewed"),
-    ("learning.calls", "`10`", "After how many calls of tools a conversation is reviewed"),
+    (
+        "learning.skills",
+        "`propose`",
+        "Whether reviews propose new skills and improvements, which wait for `talaria skills accept`; `off` does not ask",
+    ),
+    ("learning.turns", "`10`", "After how many of your turns a review asks what to remember"),
+    (
+        "learning.calls",
+        "`10`",
+        "After how many calls of tools a review asks about skills, and what to remember",
+    ),
     ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
+    (
+        "skills.folders",
+        "none",
+        "Further folders with skills, such as `~/team/skills`; Talaria lists them to new conversations",
+    ),
     (
         "hooks.turn_start",
         "none",

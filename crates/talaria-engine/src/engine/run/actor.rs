@@ -260,6 +260,9 @@ impl Actor {
                 let contract = opened.contract;
                 self.begin(&mut journal, opened.notice, opened.warnings);
                 journal.tools(&row, contract, &self.offered, self.lack_notice(&row));
+                for folder in self.engine.skills_named_in(&turn.input_text, &row.cwd).await {
+                    journal.use_skill(&folder);
+                }
                 None
             }
             (Ok(mut opened), Purpose::TakeUp) => {

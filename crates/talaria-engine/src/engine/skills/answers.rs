@@ -9,7 +9,9 @@ use talaria_core::api::{
 };
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::edit::SkillEdit;
+use talaria_core::skill::usage::is_stale;
 use talaria_guard::redact::redact;
+use talaria_home::clock::now_ms;
 use talaria_store::{SkillProposalRow, SkillProposalState, SkillSourceRow, StoreError};
 
 use super::deciding::{SkillOutcome, stale};
@@ -115,7 +117,8 @@ impl Engine {
             *last = (*last).max(row.last_at);
         }
         let sources = sources.into_iter().map(|row| (row.folder.clone(), row)).collect();
-        Ok(SkillFacts { sources, usage })
+        let counted_since = self.inner.shelf.store.skill_uses_since().await?;
+        Ok(SkillFacts { sources, usage, counted_since, now: now_ms() })
     }
 }
 
@@ -123,6 +126,9 @@ impl Engine {
 struct SkillFacts {
     sources: HashMap<String, SkillSourceRow>,
     usage: HashMap<String, (i64, i64)>,
+    /// Since when uses are on record.
+    counted_since: i64,
+    now: i64,
 }
 
 impl SkillFacts {
@@ -138,6 +144,7 @@ impl SkillFacts {
             session: origin.and_then(|origin| origin.session.as_ref()).map(ToString::to_string),
             uses: usage.map_or(0, |(uses, _)| *uses),
             used_at: usage.map(|(_, last)| views::time(*last)),
+            is_stale: is_stale(self.now, usage.map(|(_, last)| *last), skill.changed_at, self.counted_since),
             path,
         }
     }
@@ -165,6 +172,7 @@ fn proposal(row: SkillProposalRow) -> SkillProposal {
         file: row.file,
         diff: row.diff,
         warning: row.warning,
+        reason: row.reason,
     }
 }
 

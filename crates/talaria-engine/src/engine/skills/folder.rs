@@ -173,7 +173,7 @@ impl SkillFolder {
 }
 
 /// Resolves the links of a path as far as it exists.
-pub(super) fn resolve(path: &Path) -> PathBuf {
+pub(crate) fn resolve(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = fs::canonicalize(ancestor) {
             return match path.strip_prefix(ancestor) {

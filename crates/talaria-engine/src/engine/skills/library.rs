@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::OFlags;
 use talaria_core::skill::SKILL_FILE;
@@ -32,6 +33,8 @@ pub(crate) struct FoundSkill {
     /// Without links.
     pub(crate) folder: PathBuf,
     pub(crate) place: SkillPlace,
+    /// When its `SKILL.md` was changed last, in milliseconds.
+    pub(crate) changed_at: Option<i64>,
 }
 
 /// The skills of some roots.
@@ -77,7 +80,10 @@ impl SkillLibrary {
 enum ManifestRead {
     /// There is none.
     Missing,
-    Text(String),
+    Text {
+        text: String,
+        changed_at: Option<i64>,
+    },
     /// There is one, but it cannot be used.
     Unusable(String),
 }
@@ -100,7 +106,7 @@ impl RootWalk<'_> {
         }
         match read_manifest(&folder.join(SKILL_FILE)) {
             ManifestRead::Missing => self.descend(folder, depth),
-            ManifestRead::Text(text) => self.add(folder, &text),
+            ManifestRead::Text { text, changed_at } => self.add(folder, &text, changed_at),
             ManifestRead::Unusable(why) => self.leave_out(folder, &why),
         }
     }
@@ -146,7 +152,7 @@ impl RootWalk<'_> {
         }
     }
 
-    fn add(&mut self, folder: &Path, text: &str) {
+    fn add(&mut self, folder: &Path, text: &str, changed_at: Option<i64>) {
         let own = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let manifest = match manifest::parse(text) {
             Ok(manifest) => manifest,
@@ -159,6 +165,7 @@ impl RootWalk<'_> {
                 description: manifest.description,
                 folder: folder.to_owned(),
                 place: self.root.place,
+                changed_at,
             }),
             false => self.leave_out(folder, "its name is too long, or no name"),
         }
@@ -182,20 +189,24 @@ fn read_manifest(path: &Path) -> ManifestRead {
             _ => return ManifestRead::Unusable(format!("its SKILL.md cannot be read: {error}")),
         },
     };
-    if !file.metadata().is_ok_and(|about| about.is_file()) {
+    let about = file.metadata();
+    if !about.as_ref().is_ok_and(fs::Metadata::is_file) {
         return ManifestRead::Unusable("its SKILL.md is no file".to_owned());
     }
+    let since_epoch = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok();
+    let changed = about.and_then(|about| about.modified()).ok().and_then(since_epoch);
+    let changed_at = changed.and_then(|since| i64::try_from(since.as_millis()).ok());
     let mut bytes = Vec::new();
     let most = LONGEST_FRONT_MATTER as u64 + 64;
     if let Err(error) = file.take(most).read_to_end(&mut bytes) {
         return ManifestRead::Unusable(format!("its SKILL.md cannot be read: {error}"));
     }
     match std::str::from_utf8(&bytes) {
-        Ok(text) => ManifestRead::Text(text.to_owned()),
+        Ok(text) => ManifestRead::Text { text: text.to_owned(), changed_at },
         // Only the last character was cut.
         Err(error) if error.error_len().is_none() && bytes.len() as u64 == most => {
             bytes.truncate(error.valid_up_to());
-            ManifestRead::Text(String::from_utf8_lossy(&bytes).into_owned())
+            ManifestRead::Text { text: String::from_utf8_lossy(&bytes).into_owned(), changed_at }
         }
         Err(_) => ManifestRead::Unusable("its SKILL.md is not UTF-8 text".to_owned()),
     }

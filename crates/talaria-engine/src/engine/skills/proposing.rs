@@ -1,4 +1,5 @@
-//! An edit of a skill by a model becomes a proposal: a row with the edit and its diff. No file changes here.
+//! An edit of a skill by a model becomes a proposal: a row with the edit and its diff. No file changes here. A turn proposes with
+//! the tool, a review with its answer.
 //!
 //! Secrets are masked before anything is decided or stored. The row keeps digests of the file instead of its text, so that a
 //! secret in a file of the user gets into no row.
@@ -11,7 +12,9 @@ use talaria_core::skill::name::{check_file, check_new_name};
 use talaria_core::skill::{LONGEST_SKILL_FILE, SKILL_FILE};
 use talaria_guard::redact::redact;
 use talaria_home::clock::now_ms;
-use talaria_store::{SkillOrigin, SkillProposalRow, SkillProposalState, SkillProposeResult, StoreError};
+use talaria_store::{
+    SkillOrigin, SkillProposalRow, SkillProposalState, SkillProposeResult, SkillReviewResult, StoreError,
+};
 
 use super::diff;
 use super::folder::{SkillFileError, SkillFolder, resolve};
@@ -50,6 +53,14 @@ pub(crate) struct SkillProposed {
     pub(crate) warning: Option<String>,
 }
 
+/// A proposal before it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct SkillDraft {
+    pub(crate) row: SkillProposalRow,
+    is_new: bool,
+    is_masked: bool,
+}
+
 /// Why nothing was done.
 #[derive(Debug)]
 pub(crate) enum SkillRefused {
@@ -86,6 +97,36 @@ impl Inner {
         wanted: SkillWanted,
         origin: SkillOrigin,
     ) -> Result<SkillProposed, SkillRefused> {
+        let SkillDraft { row, is_new, is_masked } = self.draft_skill(wanted, origin).await?;
+        let (size, file, warning) = (size(&row.diff), row.file.clone(), row.warning.clone());
+        let id = row.id.clone();
+        let (id, is_repeat) = match self.shelf.store.propose_skill(row, MOST_PENDING).await? {
+            SkillProposeResult::Added => (id, false),
+            SkillProposeResult::Same { id } => (id, true),
+            SkillProposeResult::Full { pending } => {
+                return Err(SkillRefused::Request(format!(
+                    "{pending} proposals wait for the user already; no more are kept until some are decided"
+                )));
+            }
+        };
+        Ok(SkillProposed { id, is_repeat, is_new, file, size, is_masked, warning })
+    }
+
+    /// Keeps what a review proposes, once.
+    pub(crate) async fn keep_reviewed_skills(
+        &self,
+        review: &str,
+        proposals: Vec<SkillProposalRow>,
+    ) -> Result<SkillReviewResult, StoreError> {
+        self.shelf.store.propose_reviewed_skills(review, proposals, MOST_PENDING).await
+    }
+
+    /// Tries a wanted change on the file as it is now.
+    pub(crate) async fn draft_skill(
+        &self,
+        wanted: SkillWanted,
+        origin: SkillOrigin,
+    ) -> Result<SkillDraft, SkillRefused> {
         let SkillWanted { name, file, edit, cwd } = wanted;
         let file = file.unwrap_or_else(|| SKILL_FILE.to_owned());
         check_file(&file).map_err(|why| SkillRefused::Request(why.to_string()))?;
@@ -101,36 +142,26 @@ impl Inner {
         };
         let PreparedEdit { base_digest, after_digest, diff, flagged } =
             prepared.map_err(|error| SkillRefused::Conflict(error.to_string()))??;
-        let size = size(&diff);
         let warning = flagged.map(|why| format!("it looks like planted instructions: {why}"));
         let edit = serde_json::to_string(&edit)
             .map_err(|error| SkillRefused::Request(format!("the change cannot be stored: {error}")))?;
-        let id = mint("skp");
         let row = SkillProposalRow {
-            id: id.clone(),
+            id: mint("skp"),
             state: SkillProposalState::Pending,
             name,
             folder: folder.to_string_lossy().into_owned(),
-            file: file.clone(),
+            file,
             edit,
             diff,
             base_digest,
             after_digest,
-            warning: warning.clone(),
+            warning,
+            reason: None,
             origin,
             at: now_ms(),
             decided_at: None,
         };
-        let (id, is_repeat) = match self.shelf.store.propose_skill(row, MOST_PENDING).await? {
-            SkillProposeResult::Added => (id, false),
-            SkillProposeResult::Same { id } => (id, true),
-            SkillProposeResult::Full { pending } => {
-                return Err(SkillRefused::Request(format!(
-                    "{pending} proposals wait for the user already; no more are kept until some are decided"
-                )));
-            }
-        };
-        Ok(SkillProposed { id, is_repeat, is_new: found.is_none(), file, size, is_masked, warning })
+        Ok(SkillDraft { row, is_new: found.is_none(), is_masked })
     }
 
     /// Where a new skill would be.

@@ -199,7 +199,7 @@ fn mistakes_say_what_to_do() {
         "/" there is no command after the slash; /help lists them; // sends a slash
         "/ new" there is no command after the slash; /help lists them; // sends a slash
         "/sesions" there is no command /sesions; did you mean /sessions? // at the start sends the line as text
-        "/xyzzy" there is no command /xyzzy; /help lists the commands; // at the start sends the line as text
+        "/xyzzy" there is no command /xyzzy; /help lists the commands; $NAME uses a skill; // at the start sends the line as text
         "/new now" /new takes no argument; usage: /new
         "/search" /search needs a text; usage: /search WORDS
         "/task" /task needs one of: list, show, watch, start, send, steer, interrupt, apply, discard, notify; usage: /task ACTION [TASK] …
@@ -210,6 +210,6 @@ fn mistakes_say_what_to_do() {
         "/approve req-1 req-2" /approve cannot use req-2; usage: /approve [REQUEST] [once|session|always]
         "/approve once always" /approve cannot use always; usage: /approve [REQUEST] [once|session|always]
         "!" there is nothing to run; type a shell command after the !, such as !git status
-        "/\u{1b}[2J" there is no command /␛[2J; /help lists the commands; // at the start sends the line as text
+        "/\u{1b}[2J" there is no command /␛[2J; /help lists the commands; $NAME uses a skill; // at the start sends the line as text
     "#]].assert_eq(&told);
 }

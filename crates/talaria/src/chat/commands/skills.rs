@@ -21,7 +21,8 @@ fn action(words: &[String]) -> Result<SkillsAction, Trouble> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let json = false;
     Ok(match words[..] {
-        [] | ["list"] => SkillsAction::List { json },
+        [] | ["list"] => SkillsAction::List { stale: false, json },
+        ["list", "--stale"] => SkillsAction::List { stale: true, json },
         ["show", name] => SkillsAction::Show { name: name.to_owned(), file: None, json },
         ["show", name, file] => {
             SkillsAction::Show { name: name.to_owned(), file: Some(file.to_owned()), json }
@@ -34,7 +35,7 @@ fn action(words: &[String]) -> Result<SkillsAction, Trouble> {
         ["restore", archived] => SkillsAction::Restore { archived: archived.to_owned(), json },
         _ => {
             return Err(Trouble::new(exit::USAGE, "/skills does not take this").try_this(
-                "usage: /skills [show NAME [FILE] | proposals | diff, accept or reject PROPOSAL | archive or restore NAME]",
+                "usage: /skills [list --stale | show NAME [FILE] | proposals | diff, accept or reject PROPOSAL | archive or restore NAME]",
             ));
         }
     })
@@ -47,7 +48,8 @@ mod tests {
     #[test]
     fn words_that_are_no_action_are_refused() {
         let read = |text: &str| action(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        assert!(matches!(read(""), Ok(SkillsAction::List { json: false })));
+        assert!(matches!(read(""), Ok(SkillsAction::List { stale: false, .. })));
+        assert!(matches!(read("list --stale"), Ok(SkillsAction::List { stale: true, .. })));
         assert!(matches!(read("accept skp-1"), Ok(SkillsAction::Accept { .. })));
         assert!(matches!(read("show a references/b.md"), Ok(SkillsAction::Show { file: Some(_), .. })));
         for typed in ["accept", "delete x", "show", "diff a b"] {

@@ -1,6 +1,6 @@
 //! Fate of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report.
 //!
-//! A review that lost its Codex may be shown as not done; then nothing was remembered. Anything else is done once.
+//! A review that lost its Codex may be shown as not done; then nothing was remembered or proposed. Anything else is done once.
 
 use std::fs;
 use std::path::Path;
@@ -19,8 +19,9 @@ use super::lane::{LOOK, Lane, PATIENCE, program};
 use super::play::{People, newer_program, strike};
 use super::{play_all, report};
 
-/// The steps of a review, each with both sides. Between the two of `review-applied` the memory changes.
-const POINTS: [&str; 10] = [
+/// The steps of a review, each with both sides. Between the first two of `review-applied` and `review-proposed` the memory
+/// changes.
+const POINTS: [&str; 12] = [
     "before:review-due",
     "after:review-due",
     "before:review-running",
@@ -28,18 +29,30 @@ const POINTS: [&str; 10] = [
     "before:review-answered",
     "after:review-answered",
     "before:review-applied",
+    "before:review-proposed",
+    "after:review-proposed",
     "after:review-applied",
     "before:review-done",
     "after:review-done",
 ];
 
-/// A model that calls a tool, answers, and proposes to remember what the prompt is about.
+/// The skill that is proposed about a fact: `fact 7 of …` is about `skill-of-fact-7`.
+fn skill_of(fact: &str) -> String {
+    format!("skill-of-fact-{}", fact.split(' ').nth(1).unwrap_or_default())
+}
+
+/// A model that calls a tool, answers, and proposes to remember what the prompt is about, and a skill.
 async fn model() -> ScriptedModel {
     let model = ScriptedModel::start().await.unwrap();
     model.route(|request| {
         let texts = request.user_texts();
         let fact = texts.iter().rev().find(|text| text.starts_with("fact ")).copied().unwrap_or_default();
-        let proposal = serde_json::json!({ "memory": [{ "op": "add", "scope": "notes", "text": fact }] });
+        let name = skill_of(fact);
+        let text = format!("---\nname: {name}\ndescription: About {fact}\n---\nDo it.\n");
+        let proposal = serde_json::json!({
+            "memory": [{ "op": "add", "scope": "notes", "text": fact }],
+            "skills": [{ "op": "create", "name": name, "text": text }],
+        });
         Some(match (request.prompt(), request.is_after_tool()) {
             (prompt, false) if prompt.starts_with("fact ") => {
                 Reply::new().function("talaria_recall", serde_json::json!({ "query": "cluster" }))
@@ -56,6 +69,7 @@ struct Seen {
     rows: Vec<(String, i64)>,
     reports: Vec<ReviewReport>,
     saved: usize,
+    proposed: usize,
 }
 
 async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen, String> {
@@ -82,7 +96,9 @@ async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen
         _ => None,
     };
     let reports = events.into_iter().filter_map(|numbered| report(numbered.event)).collect();
-    Ok(Seen { rows, reports, saved: database::memories(&lane.database(), fact).await })
+    let saved = database::memories(&lane.database(), fact).await;
+    let proposed = database::skill_proposals(&lane.database(), &skill_of(fact)).await;
+    Ok(Seen { rows, reports, saved, proposed })
 }
 
 /// Plays one fault, and returns what must not have happened.
@@ -119,17 +135,21 @@ async fn play(
         let rows = database::reviews(&lane.database(), started.id.as_str()).await;
         return Ok((!rows.is_empty()).then(|| false_review(format!("{rows:?}"))).flatten());
     }
-    let Seen { rows, reports, saved } = match ended(lane, &started, &fact).await {
+    let Seen { rows, reports, saved, proposed } = match ended(lane, &started, &fact).await {
         Ok(seen) => seen,
         Err(what) => return Ok(false_review(format!("it never ended: {what}"))),
     };
-    let what = format!("{rows:?}, {reports:?}, saved {saved} times");
+    let what = format!("{rows:?}, {reports:?}, saved {saved} times, proposed {proposed} times");
     let is_true = match (&rows[..], &reports[..]) {
         ([(state, _)], [report]) if state == "done" => {
             let revision = report.changes.first().and_then(|change| change.revision);
-            !report.not_done && saved == 1 && revision.is_some()
+            let is_proposed = matches!(&report.skills[..], [skill] if skill.name == skill_of(&fact));
+            !report.not_done && saved == 1 && revision.is_some() && proposed == 1 && is_proposed
         }
-        ([(state, _)], [report]) => state == "not_done" && report.not_done && saved == 0 && blow.ends_codex(),
+        ([(state, _)], [report]) => {
+            let is_nothing = report.not_done && saved == 0 && proposed == 0;
+            state == "not_done" && is_nothing && blow.ends_codex()
+        }
         _ => false,
     };
     Ok((!is_true).then(|| false_review(what)).flatten())

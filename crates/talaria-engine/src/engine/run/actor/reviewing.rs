@@ -1,10 +1,9 @@
 //! Reviews of a conversation between its turns: started when the session is idle, deferred when work arrives.
 //!
-//! The row of the job decides how far a review is. A step is committed before the next one is taken, and what was done to the
-//! memory is found by the name of the job, so a review that an engine left is continued and takes effect once.
+//! The row of the job decides how far a review is. A step is committed before the next one is taken, and what was remembered
+//! or proposed is found by the name of the job, so a review that an engine left is continued and takes effect once.
 
 use talaria_codex::conversation::{SideQuestion, SideQuestionError, Watcher as _};
-use talaria_core::config::LearnMemory;
 use talaria_core::event::{Event, Usage};
 use talaria_core::learning::proposal::ReviewAnswer;
 use talaria_core::review::{ReviewReport, ReviewState};
@@ -15,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Actor, Journal, Purpose};
+use crate::engine::learning::{ReviewApplied, why_nothing_to_ask};
 use crate::engine::run::desk::ReviewGuard;
 
 /// Maximum number of attempts of a review: an engine that dies in every attempt must not retry endlessly.
@@ -70,14 +70,9 @@ impl Actor {
         let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
         let mut journal = self.idle_journal().await?;
         let config = self.engine.config();
-        let why_not = match config.learning.memory.unwrap_or_default() {
-            LearnMemory::Off => Some("learning.memory is off".to_owned()),
-            _ if config.tools.memory == Some(false) => Some("tools.memory is off".to_owned()),
-            _ if review.attempts >= ATTEMPTS && review.answer.is_none() => {
-                Some(format!("Talaria ended during it {ATTEMPTS} times"))
-            }
-            _ => None,
-        };
+        let is_given_up = review.attempts >= ATTEMPTS && review.answer.is_none();
+        let why_not = why_nothing_to_ask(review.asks, &config)
+            .or_else(|| is_given_up.then(|| format!("Talaria ended during it {ATTEMPTS} times")));
         if let Some(why) = why_not {
             self.close_review(&mut journal, &review, not_done(&review, why, stored_usage(&review))).await?;
             return Ok(None);
@@ -100,7 +95,7 @@ impl Actor {
             return Ok(None);
         }
         let Some(conversation) = &self.conversation else { return Ok(None) };
-        let text = self.engine.review_question(&row).await?;
+        let text = self.engine.review_question(&row, &review).await?;
         let question = conversation.side_question(text, config.auxiliary.background_review.clone());
         let stop = CancellationToken::new();
         let asked = config.auxiliary.background_review.clone();
@@ -162,11 +157,11 @@ impl Actor {
         usage: Usage,
     ) -> Result<(), StoreError> {
         faults::point("before:review-applied").await;
-        let (mut report, notes) = self.engine.apply_review(row, review, answer).await?;
+        let ReviewApplied { mut report, notes } = self.engine.apply_review(row, review, answer).await?;
         faults::point("after:review-applied").await;
         report.usage = usage;
         for note in notes {
-            journal.event(Event::Warning { message: redact(&format!("memory: {note}")).into_owned() });
+            journal.event(Event::Warning { message: redact(&note).into_owned() });
         }
         self.close_review(journal, review, report).await
     }

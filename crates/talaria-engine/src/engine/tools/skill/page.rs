@@ -136,6 +136,7 @@ mod tests {
             description: description.to_owned(),
             folder: format!("/s/{name}").into(),
             place: SkillPlace::User,
+            changed_at: None,
         }
     }
 
