@@ -3,6 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::keeper;
+#[cfg(feature = "pdf")]
+use crate::pdf;
 
 mod audit;
 mod chat;
@@ -132,6 +134,10 @@ pub(crate) enum Command {
     /// Run a command of a tool and keep what it prints; only the engine starts it
     #[command(hide = true)]
     KeepCommand(KeepCommand),
+    /// Read a PDF file from standard input; only the engine starts it
+    #[cfg(feature = "pdf")]
+    #[command(name = pdf::NAME, hide = true)]
+    ReadPdf,
 }
 
 /// Options of `talaria keep-command`.

@@ -32,6 +32,7 @@ mod memory;
 mod migrate;
 mod options;
 mod outliving;
+mod pdf;
 mod previous_version;
 mod questions;
 mod requests;

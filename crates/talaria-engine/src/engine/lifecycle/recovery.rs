@@ -156,7 +156,7 @@ impl Engine {
             user_home: options.user_home,
             delegating: tokio::sync::Mutex::default(),
             hooks: HookDesk::default(),
-            web: WebReader::default(),
+            web: WebReader::new(options.pdf),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
                 open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),
