@@ -31,7 +31,7 @@ pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
-pub(crate) use import::{Hermes, Import, ImportSource};
+pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;

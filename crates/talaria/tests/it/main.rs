@@ -23,6 +23,7 @@ mod follow;
 mod guide;
 mod help;
 mod import;
+mod import_agents;
 mod import_hermes;
 mod input;
 mod keep_command;

@@ -105,6 +105,7 @@ impl Stage {
             "start_task" => json!(self.scene.new_task("x")),
             "offers" => json!({ "cwd": "/", "caller": caller }),
             "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
+            "import_memory" => json!({ "program": "codex", "how": "preview_undo" }),
             "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
             "call_tool" => {
                 json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
@@ -279,6 +280,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         route::NOTIFY,
         route::IMPORT,
         route::CHANGE_MEMORY,
+        route::IMPORT_MEMORY,
         route::CHANGE_SKILLS,
         route::CALL_TOOL,
     ] {
