@@ -372,7 +372,7 @@ impl Client {
         self.get(&route::MEMORY_HISTORY, None, &asked).await
     }
 
-    /// Imports what another agent remembers, takes that back, or says what would happen.
+    /// Imports the memory of another agent, undoes that, or previews either.
     pub async fn import_memory(&self, import: &MemoryImport) -> Result<MemoryImported, ClientError> {
         self.ask(&route::IMPORT_MEMORY, None, &[], encode_body(import)?, THOROUGH).await
     }

@@ -161,7 +161,7 @@ routes! {
     MEMORY "memory" Get "/v1/memory" [Unknown Ambiguous] "Lists what is remembered across conversations."
     CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, takes a change back, or decides a proposal."
     MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
-    IMPORT_MEMORY "import_memory" Post "/v1/memory/import" [Conflict] "Imports what another agent remembers, takes that back, or says what would happen."
+    IMPORT_MEMORY "import_memory" Post "/v1/memory/import" [Conflict] "Imports the memory of another agent, undoes that, or previews either."
     MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists changes of the memory that wait for a person."
     SKILLS "skills" Get "/v1/skills" [] "Lists the skills for a directory, and those that were archived."
     CHANGE_SKILLS "change_skills" Post "/v1/skills" [Unknown Conflict] "Accepts or rejects a proposal about a skill, archives a skill, or restores one."

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_answers_of_a_parser_are_told_apart() {
+    async fn the_answers_of_a_parser_are_distinguished() {
         let say = |reading: &PdfReading| {
             format!("cat >/dev/null; echo '{}'", serde_json::to_string(reading).unwrap())
         };

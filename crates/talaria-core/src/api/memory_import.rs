@@ -36,7 +36,7 @@ impl fmt::Display for AgentProgram {
     }
 }
 
-/// The memory of another agent, to be imported or taken back.
+/// The memory of another agent, to be imported, or an import to be undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MemoryImport {
@@ -45,7 +45,7 @@ pub struct MemoryImport {
     /// What is to be done.
     #[serde(default)]
     pub how: ImportHow,
-    /// The files; none when something is taken back.
+    /// The files; none for an undo.
     #[serde(default)]
     pub files: Vec<MemoryImportFile>,
 }
@@ -71,11 +71,11 @@ pub struct MemoryImported {
     pub files: Vec<MemoryImportedFile>,
     /// A secret was masked.
     pub is_masked: bool,
-    /// Entries that were removed, when something is taken back.
+    /// Entries that were removed, when an import is undone.
     pub removed: usize,
-    /// Entries that were changed since and stay, when something is taken back.
+    /// Entries that were changed since and stay, when an import is undone.
     pub changed: usize,
-    /// Proposals that were rejected, when something is taken back.
+    /// Proposals that were rejected, when an import is undone.
     pub rejected: usize,
     /// What a person should know.
     pub notes: Vec<String>,

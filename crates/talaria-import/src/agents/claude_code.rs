@@ -1,7 +1,7 @@
 //! Claude Code: the user's instructions (`CLAUDE.md`), and what it noted about each project (`projects/NAME/memory/*.md`).
 //!
 //! The name of a project's directory is its path with everything but letters and digits made a dash, which cannot be
-//! turned back. The conversations beside the memory name the path; only one that gives the same name is believed.
+//! turned back. The conversations beside the memory name the path; only a path with the same name is believed.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};

@@ -145,7 +145,7 @@ fn codes_without_a_meaning_are_counted_and_not_guessed() {
 }
 
 #[test]
-fn what_is_no_file_is_told_apart_from_a_damaged_one() {
+fn what_is_no_pdf_file_is_distinguished_from_a_damaged_one() {
     for other in [&b""[..], b"<html>", b"PDF", &[0; 2048]] {
         assert_eq!(extract_pdf(other), PdfReading::NotPdf);
     }

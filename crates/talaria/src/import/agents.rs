@@ -143,11 +143,11 @@ impl AgentReport {
             return format!("nothing that was imported from {} is left to undo\n", self.program);
         }
         let will = |done: &'static str, would: &'static str| if self.dry_run { would } else { done };
-        let mut out = format!(
-            "{} {}; the history keeps their texts\n",
-            entries(*removed),
-            will("removed", "would be removed")
-        );
+        let mut out = String::new();
+        if *removed > 0 {
+            let removes = will("removed", "would be removed");
+            out += &format!("{} {removes}; the history keeps every text\n", entries(*removed));
+        }
         if *rejected > 0 {
             out += &format!("{rejected} that waited {}\n", will("rejected", "would be rejected"));
         }
@@ -232,7 +232,7 @@ mod tests {
         (report.home, report.undo) = (None, true);
         report.done = MemoryImported { removed: 1, changed: 2, rejected: 1, ..MemoryImported::default() };
         expect![[r#"
-            1 entry would be removed; the history keeps their texts
+            1 entry would be removed; the history keeps every text
             1 that waited would be rejected
             2 entries changed since would stay
             nothing was changed

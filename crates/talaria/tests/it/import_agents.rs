@@ -1,4 +1,4 @@
-//! What Claude Code and Codex remember is imported by one command, used like any other memory, and taken back.
+//! What Claude Code and Codex remember is imported by one command, used like any other memory, and undone.
 
 use std::fs;
 use std::path::Path;
@@ -42,7 +42,7 @@ async fn entries(scene: &Scene) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn what_claude_code_remembers_is_imported_once_and_can_be_taken_back() {
+async fn what_claude_code_remembers_is_imported_once_and_can_be_undone() {
     let scene = Scene::empty().await;
     claude(&scene);
     let dry = scene.run(&["import", "claude-code", "--dry-run"]).await.exits(0);

@@ -28,13 +28,13 @@ fn pdf(words: &str) -> Vec<u8> {
     let mut file = "%PDF-1.4\n".to_owned();
     let mut table = String::new();
     for (at, object) in objects.iter().enumerate() {
-        let _ = write!(table, "{:010} 00000 n \n", file.len());
-        let _ = write!(file, "{} 0 obj\n{object}\nendobj\n", at + 1);
+        let _ = writeln!(table, "{:010} 00000 n ", file.len());
+        let _ = writeln!(file, "{} 0 obj\n{object}\nendobj", at + 1);
     }
     let start = file.len();
-    let _ = write!(
+    let _ = writeln!(
         file,
-        "xref\n0 6\n0000000000 65535 f \n{table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n"
+        "xref\n0 6\n0000000000 65535 f \n{table}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n{start}\n%%EOF"
     );
     file.into_bytes()
 }

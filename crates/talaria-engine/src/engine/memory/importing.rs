@@ -26,7 +26,7 @@ use crate::engine::access::caller::Needs;
 const MOST_ENTRIES: usize = 5_000;
 
 impl Engine {
-    /// Imports the memory of another agent, takes an import back, or says what would happen.
+    /// Imports the memory of another agent, undoes an import, or previews either.
     pub async fn import_memory(&self, import: MemoryImport) -> Result<MemoryImported, Problem> {
         self.require(Needs::Admin, "import_memory", "import the memory of another agent").await?;
         let MemoryImport { program, how, files } = import;
@@ -141,7 +141,7 @@ impl Engine {
         Ok(came.filter_map(|row| row.change.after).collect())
     }
 
-    /// Takes back every entry of a program that has not changed since, and what of it still waits.
+    /// Undoes every entry of a program that has not changed since, and rejects what still waits.
     async fn undo_files(
         &self,
         program: AgentProgram,
