@@ -9,6 +9,7 @@ mod context;
 mod engine;
 mod import;
 mod memory;
+mod memory_import;
 mod offers;
 mod problem;
 mod request;
@@ -29,6 +30,7 @@ pub use memory::{
     MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryPresence, MemoryProposal,
     MemoryProposedChange, MemoryQuery, MemoryRevision, MemoryWish, MemoryWritten, SessionMemory,
 };
+pub use memory_import::{AgentProgram, MemoryImport, MemoryImportFile, MemoryImported, MemoryImportedFile};
 pub use offers::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};

@@ -29,6 +29,7 @@ use talaria_store::{
     Batch, Change, Lease, RequestFilter, RequestState, SessionRow, Store, StoreError, Takeover, TurnRow,
 };
 pub use talaria_store::{Inspection, OpenOptions};
+use talaria_web::PdfReader;
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
@@ -114,6 +115,8 @@ pub struct EngineOptions {
     pub store: OpenOptions,
     /// The home directory of the user, where their skills are.
     pub user_home: Option<PathBuf>,
+    /// What parses PDF files; without it they are refused.
+    pub pdf: Option<PdfReader>,
 }
 
 struct Inner {

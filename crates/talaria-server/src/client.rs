@@ -23,13 +23,12 @@ use serde_json::value::RawValue;
 use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
     Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
-    LookAt, MemoryDone, MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision,
-    MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, OutsideCall,
-    OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail,
-    SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal,
-    SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped,
-    StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery,
-    UsageSum,
+    LookAt, MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal,
+    MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
+    Offers, OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say,
+    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList,
+    SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery, UsageSum,
 };
 use talaria_core::principal::Principal;
 
@@ -371,6 +370,11 @@ impl Client {
         asked.extend(query.entry.clone().map(|entry| ("entry", entry)));
         asked.extend(query.before.map(|before| ("before", before.to_string())));
         self.get(&route::MEMORY_HISTORY, None, &asked).await
+    }
+
+    /// Imports the memory of another agent, undoes that, or previews either.
+    pub async fn import_memory(&self, import: &MemoryImport) -> Result<MemoryImported, ClientError> {
+        self.ask(&route::IMPORT_MEMORY, None, &[], encode_body(import)?, THOROUGH).await
     }
 
     /// Changes of the memory that wait for a person.

@@ -8,10 +8,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryQuery,
-    MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune, Say,
-    SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground,
-    TaskQuery, UsageQuery,
+    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryImport,
+    MemoryQuery, MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune,
+    Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop,
+    StopBackground, TaskQuery, UsageQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -24,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 43] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 44] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -59,6 +59,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::MEMORY, get(memory)),
         (route::CHANGE_MEMORY, post(change_memory)),
         (route::MEMORY_HISTORY, get(memory_history)),
+        (route::IMPORT_MEMORY, post(import_memory)),
         (route::MEMORY_PENDING, get(memory_pending)),
         (route::SKILLS, get(skills)),
         (route::CHANGE_SKILLS, post(change_skills)),
@@ -225,6 +226,10 @@ async fn call_tool(Of(engine): Of, Given(call): Given<OutsideCall>) -> Response 
 async fn memory_history(Of(engine): Of, Asked(mut query): Asked<MemoryHistoryQuery>) -> Response {
     query.limit = query.limit.min(PAGE);
     answer_from_task(async move { engine.memory_history(query).await }).await
+}
+
+async fn import_memory(Of(engine): Of, Given(import): Given<MemoryImport>) -> Response {
+    answer_from_task(async move { engine.import_memory(import).await }).await
 }
 
 async fn memory_pending(Of(engine): Of) -> Response {

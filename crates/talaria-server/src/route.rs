@@ -161,6 +161,7 @@ routes! {
     MEMORY "memory" Get "/v1/memory" [Unknown Ambiguous] "Lists the entries of the memory."
     CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, undoes a change, or decides a proposal."
     MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
+    IMPORT_MEMORY "import_memory" Post "/v1/memory/import" [Conflict] "Imports the memory of another agent, undoes that, or previews either."
     MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists pending changes of the memory."
     SKILLS "skills" Get "/v1/skills" [] "Lists the skills for a directory, and those that were archived."
     CHANGE_SKILLS "change_skills" Post "/v1/skills" [Unknown Conflict] "Accepts or rejects a proposal about a skill, archives a skill, or restores one."

@@ -20,11 +20,12 @@ use url::{Host, Url};
 use crate::address::{BadPageAddress, RefusedAddress, check_page_address, judge};
 use crate::body::{BodyReader, Taken};
 use crate::connect::{ConnectError, GuardedConnector, Network};
+use crate::media::is_pdf_type;
 use crate::tls::Roots;
 
 /// Accepted types, the simplest text first.
 const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, \
-                      application/json;q=0.7, application/xml;q=0.6, */*;q=0.1";
+                      application/json;q=0.7, application/xml;q=0.6, application/pdf;q=0.5, */*;q=0.1";
 
 /// The limits of one page.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +34,15 @@ pub struct FetchLimits {
     pub total: Duration,
     /// Of the body, packed and unpacked.
     pub bytes: usize,
+    /// The same for a body that is named a PDF file: pictures make them long, and a part of one cannot be read.
+    pub pdf_bytes: usize,
     /// How many redirects are followed.
     pub redirects: usize,
 }
 
 impl Default for FetchLimits {
     fn default() -> Self {
-        Self { total: Duration::from_secs(20), bytes: 5_000_000, redirects: 5 }
+        Self { total: Duration::from_secs(20), bytes: 5_000_000, pdf_bytes: 20_000_000, redirects: 5 }
     }
 }
 
@@ -194,24 +197,28 @@ impl PageFetcher {
             return Ok(HopEnd::Redirect(location));
         }
         let content_type = text_header(&response, header::CONTENT_TYPE);
-        let (bytes, is_cut) = self.body(response).await?;
+        let limit = match is_pdf_type(content_type.as_deref()) {
+            true => self.limits.pdf_bytes,
+            false => self.limits.bytes,
+        };
+        let (bytes, is_cut) = collect_body(response, limit).await?;
         Ok(HopEnd::Page(FetchedBody { url: url.clone(), status, content_type, bytes, is_cut }))
     }
+}
 
-    async fn body(&self, mut response: Response<Incoming>) -> Result<(Vec<u8>, bool), FetchError> {
-        let encoding = text_header(&response, header::CONTENT_ENCODING).unwrap_or_default();
-        let unpacked = BodyReader::new(&encoding, self.limits.bytes);
-        let mut body = unpacked.ok_or_else(|| FetchError::Encoding(shortened(&encoding)))?;
-        while let Some(frame) = response.frame().await {
-            let frame = frame.map_err(|why| FetchError::Broken(why.to_string()))?;
-            match body.push(&frame.into_data().unwrap_or_default()) {
-                Taken::More => {}
-                Taken::Full => return Ok((body.finish(), true)),
-                Taken::Broken => return Err(FetchError::Encoding(shortened(&encoding))),
-            }
+async fn collect_body(mut response: Response<Incoming>, limit: usize) -> Result<(Vec<u8>, bool), FetchError> {
+    let encoding = text_header(&response, header::CONTENT_ENCODING).unwrap_or_default();
+    let unpacked = BodyReader::new(&encoding, limit);
+    let mut body = unpacked.ok_or_else(|| FetchError::Encoding(shortened(&encoding)))?;
+    while let Some(frame) = response.frame().await {
+        let frame = frame.map_err(|why| FetchError::Broken(why.to_string()))?;
+        match body.push(&frame.into_data().unwrap_or_default()) {
+            Taken::More => {}
+            Taken::Full => return Ok((body.finish(), true)),
+            Taken::Broken => return Err(FetchError::Encoding(shortened(&encoding))),
         }
-        Ok((body.finish(), false))
     }
+    Ok((body.finish(), false))
 }
 
 fn next_hop(url: &Url, location: &str, rules: &HopRules<'_>) -> Result<Url, FetchError> {

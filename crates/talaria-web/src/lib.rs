@@ -3,8 +3,8 @@
 //! `connect` resolves a name once, judges every address of it and connects to one of those; notifications use it as
 //! well. `fetch` follows redirects over it with limits of time and size. The rest is pure: `address` judges, `charset`,
 //! `media`, `bounded_tree` and `html` turn bytes into text, `page` divides text into pages and finds passages, `fence` writes
-//! what a model gets, `cache` remembers pages. Nothing here knows sessions, permissions or the store: the engine's tool
-//! `talaria_web` does.
+//! what a model gets, `cache` remembers pages. PDF files are parsed (`pdf`, a feature) in a process of their own, which
+//! `pdf_reader` starts and limits. Nothing here knows sessions, permissions or the store: the engine's tool `talaria_web` does.
 
 mod address;
 mod body;
@@ -17,6 +17,9 @@ mod fetch;
 mod html;
 mod media;
 mod page;
+#[cfg(feature = "pdf")]
+mod pdf;
+mod pdf_reader;
 mod tls;
 
 pub use address::{BadPageAddress, RefusedAddress, has_secret, judge, parse_page_address};
@@ -24,5 +27,8 @@ pub use cache::PageCache;
 pub use connect::{ConnectError, GuardedConnector, Network, WebStream};
 pub use fence::{Fence, PageFacts};
 pub use fetch::{FetchError, FetchLimits, FetchedBody, HopRules, PageFetcher, judge_literal};
-pub use page::{PassageSearch, WebPage, read_page};
+pub use page::{PassageSearch, WebPage, is_pdf, pdf_page, read_page};
+#[cfg(feature = "pdf")]
+pub use pdf::extract_pdf;
+pub use pdf_reader::{PdfFailure, PdfReader, PdfReading, PdfText};
 pub use tls::{Roots, Tls, TlsSettingsError};

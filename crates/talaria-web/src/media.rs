@@ -6,14 +6,26 @@ pub(crate) enum Media {
     Html,
     /// Text that is shown as it is: plain, Markdown, JSON, XML, code.
     Text,
+    Pdf,
+}
+
+/// Returns whether a server names its body a PDF file.
+pub(crate) fn is_pdf_type(content_type: Option<&str>) -> bool {
+    matches!(essence(content_type).as_str(), "application/pdf" | "application/x-pdf")
+}
+
+/// The type without its parameters.
+fn essence(content_type: Option<&str>) -> String {
+    content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 /// Says how a body is read. `Err` is the type that is not read.
 pub(crate) fn media(content_type: Option<&str>, bytes: &[u8]) -> Result<Media, String> {
-    let essence = content_type.unwrap_or_default().split(';').next().unwrap_or_default();
-    let essence = essence.trim().to_ascii_lowercase();
+    let essence = essence(content_type);
     match essence.as_str() {
         "text/html" | "application/xhtml+xml" => Ok(Media::Html),
+        "application/pdf" | "application/x-pdf" => Ok(Media::Pdf),
+        "" | "application/octet-stream" if bytes.starts_with(b"%PDF-") => Ok(Media::Pdf),
         "" | "application/octet-stream" if looks_binary(bytes) => Err(named(&essence)),
         "" if looks_like_html(bytes) => Ok(Media::Html),
         "" => Ok(Media::Text),
@@ -64,7 +76,9 @@ mod tests {
         assert_eq!(of(None, b"\n <!DOCTYPE html><p>"), Ok(Media::Html));
         assert_eq!(of(None, b"hello"), Ok(Media::Text));
         assert_eq!(of(None, b"\x7fELF\0\0"), Err("unknown".to_owned()));
-        assert_eq!(of(Some("application/pdf"), b"%PDF"), Err("application/pdf".to_owned()));
+        assert_eq!(of(Some("Application/PDF;x"), b"<p>"), Ok(Media::Pdf));
+        assert_eq!(of(Some("application/octet-stream"), b"%PDF-1.7\0"), Ok(Media::Pdf));
+        assert_eq!(of(Some("text/plain"), b"%PDF-1.7"), Ok(Media::Text));
         assert_eq!(of(Some("image/png"), b""), Err("image/png".to_owned()));
     }
 }

@@ -12,13 +12,14 @@ use crate::charset::decode;
 use crate::fetch::FetchedBody;
 use crate::html::{HtmlPart, read_html};
 use crate::media::{Media, media};
+use crate::pdf_reader::PdfText;
 
 /// How many characters one part has at most.
 const PART: usize = 8_500;
 /// How many characters are shown on either side of a match.
 const AROUND: usize = 300;
 /// The longest text that is kept of a page, in bytes.
-const LONGEST: usize = 2_000_000;
+pub(crate) const LONGEST: usize = 2_000_000;
 
 /// A page that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,12 +48,33 @@ pub struct PassageSearch {
     pub parts: Vec<String>,
 }
 
+/// Returns whether a body is a PDF file, which a [`PdfReader`](crate::PdfReader) reads.
+pub fn is_pdf(fetched: &FetchedBody) -> bool {
+    media(fetched.content_type.as_deref(), &fetched.bytes) == Ok(Media::Pdf)
+}
+
+/// Makes a page of the text of a PDF file.
+pub fn pdf_page(fetched: FetchedBody, read: PdfText) -> WebPage {
+    let mut notes = vec!["the text of a PDF file, without its pictures and its layout"];
+    if read.unread > 0 {
+        notes
+            .push("a part of its text cannot be read: pages that are pictures, or letters without a meaning");
+    }
+    if read.is_cut {
+        notes.push("the file has more text than 2,000,000 bytes and was cut there");
+    }
+    let FetchedBody { url, status, content_type, .. } = fetched;
+    let (title, text) = (read.title.as_deref().map(cleaned_title), cleaned_text(&read.text, &mut notes));
+    let parts = divide(&text);
+    WebPage { url, status, content_type, title, text, notes, parts }
+}
+
 /// Reads what was fetched. `Err` is why it cannot be read. Takes a while for a large page: not for an async task.
 pub fn read_page(fetched: FetchedBody) -> Result<WebPage, String> {
     let FetchedBody { url, status, content_type, bytes, is_cut } = fetched;
-    let media = media(content_type.as_deref(), &bytes).map_err(|kind| {
-        format!("the type {kind} is not read; only HTML, text, Markdown, JSON and XML are")
-    })?;
+    let refused =
+        |kind: &str| format!("the type {kind} is not read; only HTML, text, Markdown, JSON and XML are");
+    let media = media(content_type.as_deref(), &bytes).map_err(|kind| refused(&kind))?;
     let text = decode(&bytes, content_type.as_deref());
     drop(bytes);
     let mut notes = Vec::new();
@@ -61,6 +83,7 @@ pub fn read_page(fetched: FetchedBody) -> Result<WebPage, String> {
     }
     let (title, text) = match media {
         Media::Text => (None, text),
+        Media::Pdf => return Err(refused("application/pdf")),
         Media::Html => {
             let read = read_html(&text, &url);
             match read.part {
@@ -73,15 +96,23 @@ pub fn read_page(fetched: FetchedBody) -> Result<WebPage, String> {
             (read.title, read.text)
         }
     };
-    let title = title.map(|title| plain::one_line(&redact(&shortened(&title, 200))).into_owned());
-    let mut text = plain::with_tabs(&redact(&text)).into_owned();
+    let (title, text) = (title.as_deref().map(cleaned_title), cleaned_text(&text, &mut notes));
+    let parts = divide(&text);
+    Ok(WebPage { url, status, content_type, title, text, notes, parts })
+}
+
+fn cleaned_title(title: &str) -> String {
+    plain::one_line(&redact(&shortened(title, 200))).into_owned()
+}
+
+/// The text without secrets and control characters, cut at the limit, which is then noted.
+fn cleaned_text(text: &str, notes: &mut Vec<&'static str>) -> String {
+    let mut text = plain::with_tabs(&redact(text)).into_owned();
     if text.len() > LONGEST {
         text.truncate(text.floor_char_boundary(LONGEST));
         notes.push("the text is longer than 2,000,000 bytes and was cut there");
     }
-    let text = text.trim().to_owned();
-    let parts = divide(&text);
-    Ok(WebPage { url, status, content_type, title, text, notes, parts })
+    text.trim().to_owned()
 }
 
 impl WebPage {

@@ -3,6 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 
 use crate::keeper;
+#[cfg(feature = "pdf")]
+use crate::pdf;
 
 mod asked_settings;
 mod audit;
@@ -31,7 +33,7 @@ pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
-pub(crate) use import::{Hermes, Import, ImportSource};
+pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;
@@ -137,6 +139,10 @@ pub(crate) enum Command {
     /// Run a command of a tool and keep what it prints; only the engine starts it
     #[command(hide = true)]
     KeepCommand(KeepCommand),
+    /// Read a PDF file from standard input; only the engine starts it
+    #[cfg(feature = "pdf")]
+    #[command(name = pdf::NAME, hide = true)]
+    ReadPdf,
 }
 
 /// Options of `talaria keep-command`.

@@ -1,5 +1,6 @@
-//! `talaria import`: imports the data of another program. The engine reads its database without changing it.
+//! `talaria import`: imports the data of another program, whose files and databases are only read.
 
+mod agents;
 mod hermes;
 mod page;
 mod report;
@@ -7,7 +8,7 @@ mod undo_report;
 
 use std::path::Path;
 
-use talaria_core::api::{Import, Imported};
+use talaria_core::api::{AgentProgram, Import, Imported};
 
 use crate::args;
 use crate::args::ImportSource;
@@ -23,6 +24,8 @@ pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
     let (path, json) = match &options.source {
         ImportSource::CodexBridge { path, json } => (path, json),
         ImportSource::Hermes(options) => return hermes::run(options).await,
+        ImportSource::ClaudeCode(options) => return agents::run(AgentProgram::ClaudeCode, options).await,
+        ImportSource::Codex(options) => return agents::run(AgentProgram::Codex, options).await,
     };
     let import = Import { path: file(path)?, ..Import::default() };
     let settings = Settings::load()?.accept()?;

@@ -43,6 +43,7 @@ mod memory;
 mod migrate;
 mod output;
 mod patience;
+mod pdf;
 mod ps;
 mod questions;
 mod requests;
@@ -80,6 +81,11 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
     if let Some(Command::KeepCommand(options)) = &cli.command {
         return keep_command::run(options);
     }
+    // No threads before its limits are set.
+    #[cfg(feature = "pdf")]
+    if let Some(Command::ReadPdf) = cli.command {
+        return pdf::run();
+    }
     // Two threads at least: one may wait for a slow terminal while the other reads what Codex says.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -115,6 +121,8 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Man(options) => shell_help::man(&options),
             Command::KeepTerminal => keeper::run(),
             Command::KeepCommand(options) => keep_command::run(&options),
+            #[cfg(feature = "pdf")]
+            Command::ReadPdf => pdf::run(),
         }
     });
     // Running async tasks may hold a Codex and its directory: they are dropped before the program ends.

@@ -217,6 +217,14 @@ fn origin(author: &str, session: Option<&String>) -> String {
     )
 }
 
+/// Who wrote an entry, in which conversation or for which agent.
+fn item_origin(item: &MemoryItem) -> String {
+    match item.source.as_deref().and_then(|source| source.split_once(':')) {
+        Some((agent, _)) => format!("{} from {agent}", item.author),
+        None => origin(&item.author, item.session.as_ref()),
+    }
+}
+
 fn listed(list: &MemoryList, now: Timestamp, look: Look, reader: Reader) -> StyledText {
     let waits = match list.pending {
         0 => String::new(),
@@ -237,7 +245,7 @@ fn listed(list: &MemoryList, now: Timestamp, look: Look, reader: Reader) -> Styl
             if item.is_shown { "*" } else { "" }.to_owned(),
             item.id.clone(),
             scope_words(&item.scope, list.project.as_deref()).to_owned(),
-            origin(&item.author, item.session.as_ref()),
+            item_origin(item),
             ago(item.updated_at, now),
             shorten_line(&item.text, 200),
         ];
@@ -277,7 +285,8 @@ fn legend(session: &SessionMemory) -> &'static str {
 }
 
 fn shown(item: &MemoryItem, changes: &[MemoryRevision], now: Timestamp, look: Look) -> StyledText {
-    let from = item.session.as_deref().map(|id| format!(" in {id}")).unwrap_or_default();
+    let source = item.source.as_deref().map(|source| format!(" from {source}"));
+    let from = source.or_else(|| Some(format!(" in {}", item.session.as_deref()?))).unwrap_or_default();
     let turn = changes.first().and_then(|change| change.turn.as_deref());
     let turn = turn.map(|turn| format!(", turn {turn}")).unwrap_or_default();
     let head = format!("{}\n\n{} {}, by {}{from}{turn}\n", item.text, item.id, item.scope, item.author);
@@ -323,7 +332,7 @@ fn proposals(pending: &[MemoryProposal], now: Timestamp, look: Look, reader: Rea
             sheet.row([
                 proposal.id.clone(),
                 ago(proposal.at, now),
-                origin("model", proposal.session.as_ref()),
+                origin(&proposal.author, proposal.session.as_ref()),
                 proposal.reason.clone(),
                 format!("{}: {what}", change.scope),
             ]);
@@ -350,6 +359,7 @@ mod tests {
             revision: 3,
             author: "model".to_owned(),
             session: None,
+            source: None,
             updated_at: now,
             is_shown,
             in_session: None,

@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::args::Serve;
 use crate::engine::this_build;
 use crate::engine_log::{EngineLog, mask_panics};
+use crate::pdf;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -91,6 +92,7 @@ fn engine_options(config: &Config, build: Build) -> EngineOptions {
         max_tasks: count(config.bridge.max_tasks, usual_tasks()),
         store: OpenOptions::default(),
         user_home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(Into::into),
+        pdf: pdf::reader(),
     }
 }
 

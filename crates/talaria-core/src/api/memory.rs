@@ -75,6 +75,9 @@ pub struct MemoryItem {
     /// The conversation in which it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The file that it was imported from: the agent, a colon, and the path in the agent's home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// When it was written.
     pub updated_at: Timestamp,
     /// Does a new conversation in the project start with it?
@@ -145,6 +148,9 @@ pub struct MemoryProposal {
     pub id: String,
     /// Why a person is asked.
     pub reason: String,
+    /// Who proposed it: `model`, `review` or `import`.
+    #[serde(default = "model_author")]
+    pub author: String,
     /// The conversation whose model proposed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -152,6 +158,11 @@ pub struct MemoryProposal {
     pub at: Timestamp,
     /// The proposed changes.
     pub changes: Vec<MemoryProposedChange>,
+}
+
+/// The author of a proposal in an answer of an engine that does not name it.
+fn model_author() -> String {
+    "model".to_owned()
 }
 
 /// One change of a proposal.

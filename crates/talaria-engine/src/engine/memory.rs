@@ -6,6 +6,7 @@
 
 mod answers;
 mod changing;
+mod importing;
 mod in_force;
 mod mirror;
 mod snapshot;

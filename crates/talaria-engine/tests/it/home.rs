@@ -259,6 +259,7 @@ pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
         max_tasks: 64,
         store,
         user_home: None,
+        pdf: None,
     }
 }
 

@@ -28,6 +28,7 @@ both_versions!(
     newest:
     who_may_write_is_judged_at_the_call,
     what_looks_planted_waits_for_a_person,
+    what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothing,
     secrets_are_in_no_file,
 );
 
@@ -91,8 +92,12 @@ async fn what_one_conversation_saved_is_in_the_next_and_what_was_undone_is_not(c
     assert!(prompt.contains("Prefers pelicans") && prompt.contains("The build runs with just"), "{prompt}");
     let memories = home.talaria().memories_dir();
     assert_eq!(fs::read_to_string(memories.join("USER.md")).unwrap(), "Prefers pelicans over herons\n");
-    let of_codex = fs::read_dir(home.codex_home.path().join("memories"));
-    assert_eq!(of_codex.map_or(0, Iterator::count), 0, "what Codex remembers itself is left alone");
+    let codexs = home.codex_home.path().join("memories");
+    let is_ours = |entry: fs::DirEntry| {
+        fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("pelicans") || text.contains("just"))
+    };
+    let below_codex = fs::read_dir(codexs).into_iter().flatten().flatten();
+    assert!(!below_codex.into_iter().any(is_ours), "Codex's own memory is Codex's");
 
     let history = home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap();
     let saved = history.iter().find(|row| row.scope == "user").unwrap();
@@ -247,6 +252,49 @@ async fn who_may_write_is_judged_at_the_call(codex: Codex) {
     home.configure("");
     let list = home.engine().memory(MemoryQuery::default()).await.unwrap();
     assert_eq!(list.entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>(), ["fact 2"]);
+    home.close().await;
+}
+
+async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothing(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    for text in ["The cache is cleared by the build", "The cache is on the second disk"] {
+        let (scope, cwd) = ("notes".to_owned(), "/".to_owned());
+        change(&home, MemoryWish::Add { scope, text: text.to_owned(), cwd }).await;
+    }
+    let before = home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap();
+    let calls = [
+        json!([{ "op": "replace", "scope": "notes", "find": "The cache", "text": "x" }]),
+        json!([{ "op": "add", "scope": "notes", "text": "x".repeat(1_000_000) }]),
+        json!([{ "op": "add", "scope": "notes", "text": 7 }]),
+        json!([{ "op": "forget", "scope": "notes", "find": "disk" }]),
+        json!("everything"),
+        // One wrong operation: the others of its batch are not done either.
+        json!([
+            { "op": "remove", "scope": "notes", "find": "second disk" },
+            { "op": "remove", "scope": "notes", "find": "third disk" },
+        ]),
+    ];
+    home.model.play(calls.into_iter().map(save).chain([Reply::say("ok")]));
+    let (started, report) = home.run("do these").await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    let outputs = home.model.requests().last().unwrap().tool_outputs();
+    let expected = [
+        "2 entries match",
+        "1000000 characters",
+        "text must be a string",
+        "forget",
+        "operations must be",
+        "not found",
+    ];
+    assert_eq!(outputs.len(), expected.len());
+    for (output, expected) in outputs.iter().zip(expected) {
+        assert!(output.contains(expected), "{expected}: {output}");
+    }
+    let said = warnings(&home, &started).await;
+    let refused = said.iter().filter(|warning| warning.contains("was refused")).count();
+    assert_eq!(refused, 3, "those that could have changed something: {said:?}");
+    assert_eq!(home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap(), before);
     home.close().await;
 }
 

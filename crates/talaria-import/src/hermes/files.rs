@@ -1,14 +1,14 @@
 //! Which files would be copied. Links are not followed, neither there nor here; a file that is here is never
 //! overwritten.
 
-use std::fs::{self, File, Metadata};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+
+use crate::plain_file;
 
 /// The longest file, all files together, their number, and how deep they may lie.
 const LONGEST: u64 = 8 * 1024 * 1024;
@@ -175,15 +175,7 @@ pub(super) fn here(home: &Path, name: &str) -> Here {
 
 /// Reads a file that is no link, up to the limit.
 pub(super) fn content(path: &Path) -> std::io::Result<Vec<u8>> {
-    // A pipe in its place would wait for a writer.
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or_default();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no file"));
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    plain_file::read(path, LONGEST)
 }
 
 pub(super) fn digest(bytes: &[u8]) -> String {

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
     ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
-    MemoryDone, MemoryHistoryQuery, MemoryList, MemoryProposal, MemoryQuery, MemoryRevision, MemoryWish,
-    NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers, OutsideCall, OutsideResult, Problem,
-    ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    SessionStarted, Shell, ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
-    SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, UsageQuery, UsageSum,
+    MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal, MemoryQuery,
+    MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
+    OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit,
+    SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, SkillDone, SkillList,
+    SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -117,6 +117,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "memory" => Shape { query: fields_of::<MemoryQuery>(schemas), ..schemas.gives::<MemoryList>() },
         "call_tool" => schemas.takes::<OutsideCall, OutsideResult>(),
         "change_memory" => schemas.takes::<MemoryWish, MemoryDone>(),
+        "import_memory" => schemas.takes::<MemoryImport, MemoryImported>(),
         "memory_history" => Shape {
             query: fields_of::<MemoryHistoryQuery>(schemas),
             ..schemas.gives::<Vec<MemoryRevision>>()

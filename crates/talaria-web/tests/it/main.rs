@@ -9,4 +9,5 @@
 
 mod hops;
 mod pages;
+mod secrets;
 mod server;

@@ -110,4 +110,7 @@ async fn an_error_page_is_read_with_its_status_and_other_types_are_refused() {
     assert_eq!(json.unwrap().text, "{\"a\": 1}");
     let pdf = read_page(fetched(reply("200 OK\r\ncontent-type: application/pdf", b"%PDF")).await.unwrap());
     assert!(pdf.unwrap_err().starts_with("the type application/pdf is not read"));
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\n\r\n".to_vec();
+    let endless = fetched(Script::Endless(head, vec![b'x'; 65_536])).await.unwrap();
+    assert_eq!((endless.bytes.len(), endless.is_cut), (20_000_000, true));
 }

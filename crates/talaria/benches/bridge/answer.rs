@@ -24,6 +24,7 @@ pub(crate) async fn measure() {
         max_tasks: 2 * RUNS,
         store: OpenOptions::default(),
         user_home: None,
+        pdf: None,
     };
     let engine = Engine::open(home, options).await.unwrap();
     let mut arrivals = scene.arrivals();

@@ -1,8 +1,9 @@
 //! The Codex of this bench: answers at once, and notes when what arrived. It is this program, started by the engine with the
 //! arguments of Codex and the variable [`LOG`].
 //!
-//! The prompt determines the turn: `say` answers, `ask` asks for an approval first, and `flood N STEPS` waits until N
-//! threads have such a turn and then reports steps on all of them, one step of each thread after the other.
+//! The prompt determines the turn: `say` answers, `ask` asks for an approval first, `call TOOL N` calls a tool N times, and
+//! `flood N STEPS` waits until N threads have such a turn and then reports steps on all of them, one step of each thread
+//! after the other.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +17,8 @@ use crate::arrivals::{Arrival, Log, now};
 
 /// The variable that names the file for what arrives.
 pub(crate) const LOG: &str = "BRIDGE_BENCH_LOG";
+/// What the result of a call is noted as. `answered` is when the call was sent.
+pub(crate) const CALLED: &str = "called";
 /// The version that it says it is.
 pub(crate) const VERSION: &str = "0.166.0";
 /// Pieces of output of a command, and pieces of what the model says after it.
@@ -34,7 +37,7 @@ pub(crate) fn serve(arguments: &[String]) {
             // A client that leaves during the handshake only probed the socket.
             let Ok(socket) = accept(stream.unwrap()) else { return };
             let log = Log::open(Path::new(&std::env::var_os(LOG).unwrap()));
-            Player { socket, log, threads: 0, asking: Vec::new(), waiting: Vec::new() }.play();
+            Player { socket, log, threads: 0, asking: Vec::new(), calling: None, waiting: Vec::new() }.play();
         });
     }
 }
@@ -46,12 +49,22 @@ struct Turn {
     id: String,
 }
 
+/// A turn that calls a tool: how many calls are left, and when the last one was sent.
+struct Calling {
+    turn: Turn,
+    tool: String,
+    left: usize,
+    sent: i64,
+}
+
 struct Player {
     socket: WebSocket<UnixStream>,
     log: Log,
     threads: usize,
     /// Turns that wait for an answer; their place is the id of the request.
     asking: Vec<Turn>,
+    /// A turn that calls a tool.
+    calling: Option<Calling>,
     /// Turns that wait until there are enough of them.
     waiting: Vec<Turn>,
 }
@@ -63,6 +76,12 @@ impl Player {
             let Message::Text(text) = message else { continue };
             let message: Value = serde_json::from_str(&text).unwrap();
             let what = message["method"].as_str().unwrap_or("answer").to_owned();
+            if let Some(calling) = self.calling.take_if(|_| what == "answer") {
+                self.log.note(&Arrival { at, answered: calling.sent, what: CALLED.to_owned() });
+                self.returned(calling, &message["result"]);
+                self.flush();
+                continue;
+            }
             self.take(&what, &message);
             self.flush();
             self.log.note(&Arrival { at, answered: now(), what });
@@ -109,6 +128,10 @@ impl Player {
         let words: Vec<&str> = prompt.split(' ').collect();
         match words.as_slice() {
             ["ask"] => self.ask(turn),
+            ["call", tool, calls] => {
+                let (tool, left) = (tool.to_string(), calls.parse().unwrap());
+                self.call(Calling { turn, tool, left, sent: 0 });
+            }
             ["flood", turns, steps] => {
                 self.waiting.push(turn);
                 if self.waiting.len() == turns.parse::<usize>().unwrap() {
@@ -137,6 +160,27 @@ impl Player {
         self.tell(&turn, "serverRequest/resolved", json!({ "requestId": id }));
         self.tell(&turn, "item/completed", json!({ "item": executed("call_1", "completed") }));
         self.end(&turn);
+    }
+
+    /// Calls the tool, or ends the turn.
+    fn call(&mut self, calling: Calling) {
+        if calling.left == 0 {
+            return self.end(&calling.turn);
+        }
+        self.tell(&calling.turn, "item/started", json!({ "item": calling.item("inProgress", &Value::Null) }));
+        let params = json!({
+            "threadId": calling.turn.thread, "turnId": calling.turn.id, "callId": calling.id(), "namespace": null,
+            "tool": calling.tool, "arguments": calling.arguments(),
+        });
+        self.send(&json!({ "id": calling.id(), "method": "item/tool/call", "params": params }));
+        self.calling = Some(Calling { sent: now(), ..calling });
+    }
+
+    fn returned(&mut self, calling: Calling, result: &Value) {
+        let item = calling.item("completed", result);
+        self.tell(&calling.turn, "serverRequest/resolved", json!({ "requestId": calling.id() }));
+        self.tell(&calling.turn, "item/completed", json!({ "item": item }));
+        self.call(Calling { left: calling.left - 1, ..calling });
     }
 
     fn flood(&mut self, steps: usize) {
@@ -187,6 +231,27 @@ impl Player {
 impl Turn {
     fn told(&self, status: &str) -> Value {
         json!({ "id": self.id, "items": [], "status": status, "error": null })
+    }
+}
+
+impl Calling {
+    fn id(&self) -> String {
+        format!("call_{}", self.left)
+    }
+
+    fn arguments(&self) -> Value {
+        match self.tool.as_str() {
+            "talaria_memory" => json!({ "operations": [{ "op": "read" }] }),
+            _ => json!({ "query": "pelican" }),
+        }
+    }
+
+    fn item(&self, status: &str, result: &Value) -> Value {
+        json!({
+            "type": "dynamicToolCall", "id": self.id(), "namespace": null, "tool": self.tool, "status": status,
+            "arguments": self.arguments(), "contentItems": result["contentItems"], "success": result["success"],
+            "durationMs": null,
+        })
     }
 }
 

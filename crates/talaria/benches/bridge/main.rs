@@ -13,6 +13,7 @@
 
 mod answer;
 mod arrivals;
+mod bare;
 mod codex;
 mod flood;
 mod list;
@@ -20,6 +21,7 @@ mod reference;
 mod samples;
 mod scene;
 mod start;
+mod tools;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -35,6 +37,9 @@ fn main() {
     }
     if is_wanted("answer") {
         runtime.block_on(answer::measure());
+    }
+    if is_wanted("tools") {
+        runtime.block_on(tools::measure());
     }
     if is_wanted("list") {
         runtime.block_on(list::measure());

@@ -1,16 +1,10 @@
 //! From the request for a task until `turn/start` is at Codex, with an engine and a Codex that run already, against a
 //! bare client that makes the same calls: the difference is Talaria's own.
 
-use std::path::Path;
-use std::time::Duration;
-
-use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
-use tokio::net::UnixStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{WebSocketStream, client_async};
+use serde_json::json;
 
 use crate::arrivals::{Arrival, Arrivals, now};
+use crate::bare::Bare;
 use crate::row;
 use crate::samples::{Samples, millis};
 use crate::scene::Scene;
@@ -41,7 +35,7 @@ pub(crate) async fn measure() {
         ours.take(calls.last().unwrap().at - begun);
         scene.rest(&client, 1).await;
         let begun = now();
-        let sent = bare.send_a_turn(&mut arrivals).await;
+        let sent = send_a_turn(&mut bare, &mut arrivals).await;
         theirs.take(sent.at - begun);
     }
     ours.tell("task start until turn/start is at Codex, engine and Codex up", "-");
@@ -54,7 +48,7 @@ pub(crate) async fn measure() {
 }
 
 /// Time of one commit on the same disk in the same run: a task is stored before it is sent.
-async fn commits(scene: &Scene) {
+pub(crate) async fn commits(scene: &Scene) {
     let mut conn = crate::reference::open(&scene.file("commit.db"), crate::reference::Log::Ahead).await;
     sqlx::raw_sql("create table line (text text)").execute(&mut conn).await.unwrap();
     let mut alone = Samples::default();
@@ -66,47 +60,11 @@ async fn commits(scene: &Scene) {
     alone.tell("  for comparison: one commit of one row, alone, on this disk", "-");
 }
 
-/// The least that any client does.
-struct Bare {
-    socket: WebSocketStream<UnixStream>,
-    _codex: tokio::process::Child,
-}
-
-impl Bare {
-    async fn start(scene: &Scene, path: &Path) -> Self {
-        let codex = scene.codex(path).spawn().unwrap();
-        let stream = loop {
-            match UnixStream::connect(path).await {
-                Ok(stream) => break stream,
-                Err(_) => tokio::time::sleep(Duration::from_millis(2)).await,
-            }
-        };
-        let (socket, _) = client_async("ws://localhost/", stream).await.unwrap();
-        let mut bare = Self { socket, _codex: codex };
-        let info = json!({ "name": "bench", "title": "bench", "version": "0" });
-        bare.call("initialize", json!({ "clientInfo": info })).await;
-        bare.socket.send(Message::text(json!({ "method": "initialized" }).to_string())).await.unwrap();
-        bare
-    }
-
-    async fn call(&mut self, method: &str, params: Value) -> Value {
-        let call = json!({ "id": 1, "method": method, "params": params });
-        self.socket.send(Message::text(call.to_string())).await.unwrap();
-        loop {
-            let Message::Text(text) = self.socket.next().await.unwrap().unwrap() else { continue };
-            let message: Value = serde_json::from_str(&text).unwrap();
-            if message.get("id").is_some() {
-                return message["result"].clone();
-            }
-        }
-    }
-
-    async fn send_a_turn(&mut self, arrivals: &mut Arrivals) -> Arrival {
-        self.call(CALLS[0], json!({})).await;
-        self.call(CALLS[1], json!({ "includeLayers": false, "cwd": "/" })).await;
-        let opened = self.call(CALLS[2], json!({ "cwd": "/", "approvalPolicy": "untrusted" })).await;
-        let input = json!([{ "type": "text", "text": "say" }]);
-        self.call(CALLS[3], json!({ "threadId": opened["thread"]["id"], "input": input })).await;
-        arrivals.until(CALLS[3]).await.pop().unwrap()
-    }
+async fn send_a_turn(bare: &mut Bare, arrivals: &mut Arrivals) -> Arrival {
+    bare.call(CALLS[0], json!({})).await;
+    bare.call(CALLS[1], json!({ "includeLayers": false, "cwd": "/" })).await;
+    let opened = bare.call(CALLS[2], json!({ "cwd": "/", "approvalPolicy": "untrusted" })).await;
+    let input = json!([{ "type": "text", "text": "say" }]);
+    bare.call(CALLS[3], json!({ "threadId": opened["thread"]["id"], "input": input })).await;
+    arrivals.until(CALLS[3]).await.pop().unwrap()
 }

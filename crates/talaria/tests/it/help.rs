@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 54] = [
+    let texts: [(&[&str], ExpectFile); 56] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -43,6 +43,8 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["import", "--help"], expect_file!["help/import.txt"]),
         (&["import", "codex-bridge", "--help"], expect_file!["help/import-codex-bridge.txt"]),
         (&["import", "hermes", "--help"], expect_file!["help/import-hermes.txt"]),
+        (&["import", "claude-code", "--help"], expect_file!["help/import-claude-code.txt"]),
+        (&["import", "codex", "--help"], expect_file!["help/import-codex.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["audit", "--help"], expect_file!["help/audit.txt"]),
         (&["usage", "--help"], expect_file!["help/usage.txt"]),

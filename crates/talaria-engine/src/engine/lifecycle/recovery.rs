@@ -158,7 +158,7 @@ impl Engine {
             delegating: tokio::sync::Mutex::default(),
             has_delegations,
             hooks: HookDesk::default(),
-            web: WebReader::default(),
+            web: WebReader::new(options.pdf),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),
                 open: options.limits.max_hosts.saturating_mul(options.limits.threads_per_host).max(1),

@@ -125,6 +125,7 @@ impl Engine {
             MemoryProposal {
                 id: row.id,
                 reason: row.reason,
+                author: row.origin.author.as_str().to_owned(),
                 session: row.origin.session.map(|id| id.to_string()),
                 at: views::time(row.at),
                 changes: changes.into_iter().map(change).collect(),
@@ -208,12 +209,19 @@ impl Engine {
             text: entry.text,
             revision: entry.revision,
             author: origin.as_ref().map_or("file", |origin| origin.author.as_str()).to_owned(),
+            source: origin.as_ref().and_then(imported_from),
             session: origin.and_then(|origin| origin.session).map(|id| id.to_string()),
             updated_at: views::time(updated_at),
             is_shown: false,
             in_session: None,
         })
     }
+}
+
+/// The file that an entry was imported from; the name of a proposal has the digest of its text after it.
+fn imported_from(origin: &MemoryOrigin) -> Option<String> {
+    let call = origin.call.as_deref().filter(|_| origin.author == MemoryAuthor::Import)?;
+    Some(call.split_once('#').map_or(call, |(file, _)| file).to_owned())
 }
 
 fn revision(row: MemoryRevisionRow) -> MemoryRevision {
@@ -245,7 +253,7 @@ fn done_view(outcome: MemoryOutcome) -> MemoryDone {
     MemoryDone { changed: outcome.steps.into_iter().map(written).collect(), notes }
 }
 
-fn problem(refused: &MemoryRefused) -> Problem {
+pub(super) fn problem(refused: &MemoryRefused) -> Problem {
     match refused {
         MemoryRefused::Operations(reasons) => {
             let why = reasons.iter().flatten().next().map_or("it was refused", String::as_str);

@@ -2,7 +2,7 @@
 //! files.
 //!
 //! A batch is done as a whole, refused as a whole, or waits as a whole for a person. A text with a secret is masked before
-//! anything is decided. Only a model's changes wait: those of a person are that person's decision.
+//! anything is decided. Only changes of models and imports wait: those of a person are that person's decision.
 
 use talaria_core::memory::draft::{MemoryDraft, MemoryOperation, MemoryStep};
 use talaria_core::memory::scan::flag;
@@ -65,8 +65,10 @@ impl Inner {
         for _ in 0..TRIES {
             let (steps, changes) = self.draft(&operations, &scopes).await?;
             let reason = match origin.author {
-                MemoryAuthor::Model | MemoryAuthor::Review => reason(&operations, waits),
-                _ => None,
+                MemoryAuthor::Model | MemoryAuthor::Review | MemoryAuthor::Import => {
+                    reason(&operations, waits)
+                }
+                MemoryAuthor::Person | MemoryAuthor::File => None,
             };
             if let Some(reason) = reason.filter(|_| !changes.is_empty()) {
                 let id = self.propose(&changes, &origin, &reason).await?;

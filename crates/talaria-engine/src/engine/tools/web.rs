@@ -20,8 +20,8 @@ use talaria_core::tool::{ToolInvocation, ToolSpec};
 use talaria_guard::redact::redact;
 use talaria_store::{AuditOutcome, NewAudit};
 use talaria_web::{
-    Fence, FetchError, FetchLimits, HopRules, Network, PageCache, PageFacts, PageFetcher, Roots, WebPage,
-    has_secret, judge_literal, parse_page_address, read_page,
+    Fence, FetchError, FetchLimits, FetchedBody, HopRules, Network, PageCache, PageFacts, PageFetcher,
+    PdfReader, Roots, WebPage, has_secret, is_pdf, judge_literal, parse_page_address, pdf_page, read_page,
 };
 use tokio::sync::Semaphore;
 use url::Url;
@@ -40,8 +40,8 @@ const ACTION: &str = "read_web";
 pub(super) fn spec() -> ToolSpec {
     ToolSpec {
         name: "talaria_web",
-        description: "Read a web page as Markdown: HTML, text, JSON or XML at a public address. Long pages come in parts. \
-                      Use it when you know the address.",
+        description: "Read a web page as Markdown: HTML, PDF, text, JSON or XML at a public address. Long pages come in \
+                      parts. Use it when you know the address.",
         schema: json!({
             "type": "object",
             "properties": {
@@ -55,7 +55,7 @@ pub(super) fn spec() -> ToolSpec {
             "required": ["url"],
             "additionalProperties": false,
         }),
-        // The fetch takes 20 seconds at most; the rest is for a person who is asked.
+        // The fetch takes 20 seconds at most, a PDF file 8; the rest is for a person who is asked.
         limit: Duration::from_secs(60),
     }
 }
@@ -65,23 +65,36 @@ pub(crate) struct WebReader {
     fetcher: PageFetcher,
     cache: Mutex<PageCache>,
     readers: Semaphore,
+    pdf: Option<PdfReader>,
     since: Instant,
     pub(crate) questions: WebQuestions,
 }
 
-impl Default for WebReader {
-    fn default() -> Self {
+impl WebReader {
+    /// A reader that has read nothing yet. Without `pdf` it refuses PDF files.
+    pub(crate) fn new(pdf: Option<PdfReader>) -> Self {
         Self {
             fetcher: PageFetcher::new(Network::system(), Roots::System, FetchLimits::default()),
             cache: Mutex::default(),
             readers: Semaphore::new(READERS),
+            pdf,
             since: Instant::now(),
             questions: WebQuestions::default(),
         }
     }
-}
 
-impl WebReader {
+    /// Turns what was fetched into a page. A PDF file is parsed by a process of its own.
+    async fn turn_into_text(&self, fetched: FetchedBody) -> Result<WebPage, String> {
+        let ending = |_| "pages cannot be read while the engine ends".to_owned();
+        let _reader = self.readers.acquire().await.map_err(ending)?;
+        if let Some(pdf) = self.pdf.as_ref().filter(|_| is_pdf(&fetched)) {
+            let text = pdf.read(&fetched).await.map_err(|failure| failure.to_string())?;
+            return Ok(pdf_page(fetched, text));
+        }
+        let page = tokio::task::spawn_blocking(move || read_page(fetched)).await;
+        page.map_err(|_| "the page cannot be turned into text".to_owned())?
+    }
+
     fn remembered(&self, session: &SessionId, url: &Url) -> Option<(Arc<WebPage>, Duration)> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.get(session.as_str(), url, self.since.elapsed())
@@ -169,11 +182,7 @@ impl Inner {
                 return Err(error.to_string());
             }
         };
-        let no_reader = |_| "pages cannot be read while the engine ends".to_owned();
-        let reader = self.web.readers.acquire().await.map_err(|_| no_reader(()))?;
-        let page = tokio::task::spawn_blocking(move || read_page(fetched)).await;
-        drop(reader);
-        let page = Arc::new(page.map_err(|_| "the page cannot be turned into text".to_owned())??);
+        let page = Arc::new(self.web.turn_into_text(fetched).await?);
         self.web.remember(session, url, &page);
         Ok(page)
     }

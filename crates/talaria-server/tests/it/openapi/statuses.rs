@@ -14,7 +14,7 @@ use tokio::net::UnixStream;
 use crate::scene::{Scene, asked, running, until};
 
 /// Statuses that a scripted Codex does not produce, and the tests that do.
-const ELSEWHERE: [(&str, u16, &str); 7] = [
+const ELSEWHERE: [(&str, u16, &str); 8] = [
     ("shell", 200, "shell::what_a_command_prints_arrives_and_its_end_is_the_last"),
     ("diff", 200, "the engine's tasks::trees"),
     ("apply", 200, "the engine's tasks::trees"),
@@ -22,6 +22,7 @@ const ELSEWHERE: [(&str, u16, &str); 7] = [
     ("stop_background", 200, "the engine's background"),
     ("stop_background", 409, "the engine's background"),
     ("stop_background", 502, "Codex refuses to stop a command; the table of routes names it"),
+    ("import_memory", 409, "entries change faster than they are written; the table of routes names it"),
 ];
 /// Nothing is broken here: `reply` tests that these refusals are written so.
 const BROKEN: u16 = 500;
@@ -105,6 +106,7 @@ impl Stage {
             "start_task" => json!(self.scene.new_task("x")),
             "offers" => json!({ "cwd": "/", "caller": caller }),
             "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
+            "import_memory" => json!({ "program": "codex", "how": "preview_undo" }),
             "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
             "call_tool" => {
                 json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
@@ -279,6 +281,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         route::NOTIFY,
         route::IMPORT,
         route::CHANGE_MEMORY,
+        route::IMPORT_MEMORY,
         route::CHANGE_SKILLS,
         route::CALL_TOOL,
     ] {
