@@ -33,6 +33,7 @@ mod migrate;
 mod options;
 mod outliving;
 mod previous_version;
+mod providers;
 mod questions;
 mod requests;
 mod rules;
