@@ -6,6 +6,7 @@
 //! thinking from text, `spending` counts tokens and prices. `history` is the conversation in no provider's words.
 //! `encode` projects it to the request of a provider, `fold` turns the frames of an answer into steps and items, `attempt` follows one request to its end with evidence,
 //! `retry` decides what follows an end without an answer.
+//! `transport` sends requests and is the only part with I/O.
 
 pub mod attempt;
 pub mod encode;
@@ -19,3 +20,4 @@ pub mod retry;
 pub mod spending;
 pub mod sse;
 pub mod thinking;
+pub mod transport;

@@ -10,11 +10,13 @@ use serde_json::Value;
 use crate::family::ModelFamily;
 
 mod builtin;
+mod configured;
 mod facts;
 mod known_models;
 mod quirks;
 
 pub use builtin::{builtin_profile, builtin_profiles};
+pub use configured::{ConfiguredProvider, configured_providers};
 pub use facts::{ModelFacts, ModelFactsSource, PriceTier};
 pub use quirks::{
     CacheMarking, CallIdRule, InlineThinking, OperatorRole, OutputLimitField, ProviderQuirks, ReasoningField,
@@ -107,6 +109,18 @@ impl ProviderProfile {
         self.base_url = base_url.trim_end_matches('/').to_owned();
         self.limits = if is_local(base_url) { StreamLimits::LOCAL } else { StreamLimits::REMOTE };
         self
+    }
+
+    /// Returns the models that are known by name: configured ones first, then those of the built-in table.
+    pub fn known_models(&self) -> Vec<String> {
+        let configured = self.models.iter().map(|(name, _)| name.clone());
+        let mut names: Vec<String> = configured.collect();
+        for name in known_models::names(&self.name) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        names
     }
 
     /// Returns what is known of a model: configuration first, then the built-in table. Nothing known is an empty value.

@@ -12,6 +12,7 @@ mod hooks;
 mod keys;
 mod learning;
 mod notify;
+mod providers;
 mod recall;
 mod servers;
 mod setting;
@@ -24,6 +25,7 @@ use toml_edit::{Item, TableLike};
 
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
+use crate::provider::ProviderConfig;
 use crate::runtime::RuntimeChoice;
 use crate::servers::Server;
 pub(crate) use crate::toml_problem::article;
@@ -83,6 +85,8 @@ pub struct Config {
     pub web: WebConfig,
     /// The MCP servers that Codex gets, in the order of the file.
     pub servers: Vec<Server>,
+    /// The model providers, in the order of the file.
+    pub providers: Vec<ProviderConfig>,
 }
 
 /// The section `[engine]`.
@@ -238,11 +242,11 @@ impl Reader<'_> {
                     self.report(start, name, Severity::Error, message, Some(hint));
                 }
             },
-            Some(Section::Servers) => match item.as_table_like() {
-                Some(table) => self.servers(table),
+            Some(section @ (Section::Servers | Section::Providers)) => match item.as_table_like() {
+                Some(table) => self.named_tables(section, table),
                 None => {
                     let message = format!("must be a section, not {}", article(item.type_name()));
-                    let hint = "write [mcp_servers.NAME] for every server".to_owned();
+                    let hint = format!("write [{name}.NAME] for each of them");
                     self.report(start, name, Severity::Error, message, Some(hint));
                 }
             },
@@ -268,9 +272,20 @@ impl Reader<'_> {
         }
     }
 
-    fn servers(&mut self, table: &dyn TableLike) {
-        let (servers, found) = servers::read(table);
-        self.parsed.config.servers = servers;
+    /// Reads a section whose tables people name.
+    fn named_tables(&mut self, section: Section, table: &dyn TableLike) {
+        let found = match section {
+            Section::Providers => {
+                let (providers, found) = providers::read(table);
+                self.parsed.config.providers = providers;
+                found
+            }
+            _ => {
+                let (servers, found) = servers::read(table);
+                self.parsed.config.servers = servers;
+                found
+            }
+        };
         for Found { start, key, severity, message, hint } in found {
             self.report(start, &key, severity, message, hint);
         }

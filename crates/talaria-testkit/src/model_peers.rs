@@ -3,9 +3,14 @@
 //! The SDKs judge our scripted model as clients; aimock judges our own client as a server that we did not write. Installed
 //! once below the build directory, like Codex; after that no network is needed.
 
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use anyhow::{Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
 
 use crate::build_dir;
 use crate::install::{self, Wanted};
@@ -24,6 +29,47 @@ pub fn python() -> PathBuf {
 /// Returns aimock's program (npm `@copilotkit/aimock`), to be run with `node`.
 pub fn aimock() -> PathBuf {
     installed(install_aimock(&root(), |_| {}))
+}
+
+/// A running aimock on loopback; it ends when dropped.
+pub struct Aimock {
+    address: SocketAddr,
+    _child: Child,
+    _fixtures: TempDir,
+}
+
+impl Aimock {
+    /// Starts it with these fixtures and waits until it accepts connections.
+    pub async fn start(fixtures: &Value) -> Self {
+        match Self::spawn(fixtures).await {
+            Ok(server) => server,
+            Err(cause) => panic!("cannot start aimock: {cause:#}"),
+        }
+    }
+
+    async fn spawn(fixtures: &Value) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("fixtures.json");
+        std::fs::write(&file, fixtures.to_string())?;
+        // It cannot say which port it chose, so the port is chosen here.
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let child = Command::new("node")
+            .arg(aimock())
+            .args(["--host", "127.0.0.1", "--log-level", "warn", "--port", &address.port().to_string()])
+            .arg("--fixtures")
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        crate::until("aimock listens", || std::net::TcpStream::connect(address).is_ok()).await;
+        Ok(Self { address, _child: child, _fixtures: folder })
+    }
+
+    /// The base URL of its APIs.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
 }
 
 /// Installs all of them below the build directory; `progress` gets a line for each step.

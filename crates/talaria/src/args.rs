@@ -18,6 +18,7 @@ mod mcp;
 mod measure;
 mod memory;
 mod migrate;
+mod providers;
 mod ps;
 mod requests;
 mod sessions;
@@ -37,6 +38,7 @@ pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;
+pub(crate) use providers::{Providers, ProvidersAction};
 pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
@@ -120,6 +122,8 @@ pub(crate) enum Command {
     Config(Config),
     /// Show or choose the runtime of turns
     CodexRuntime(CodexRuntime),
+    /// List model providers, with where their keys are
+    Providers(Providers),
     /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,

@@ -19,6 +19,7 @@ mod checks;
 mod engine;
 mod home;
 mod own_files;
+mod providers;
 mod servers;
 
 /// Result of a check.

@@ -44,6 +44,7 @@ mod migrate;
 mod output;
 mod patience;
 mod pdf;
+mod providers;
 mod ps;
 mod questions;
 mod requests;
@@ -114,6 +115,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Service(options) => service::run(&options),
             Command::Config(options) => config::run(&options).await,
             Command::CodexRuntime(options) => runtime::run(&options).await,
+            Command::Providers(options) => providers::run(&options),
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,

@@ -36,8 +36,9 @@ impl Settings {
         let file = self.home.config_file();
         for problem in &self.problems {
             match problem.severity {
-                // A server that is left out ends nothing: every conversation without it says so.
-                Severity::Error if is_about_a_server(problem) => {
+                // A server that is left out ends nothing: every conversation without it says so. Neither does a provider
+                // that cannot be used.
+                Severity::Error if is_about_one_entry(problem) => {
                     complain(&format!("warning: {}: {problem}\n", file.display()));
                 }
                 Severity::Warning => complain(&format!("warning: {}: {problem}\n", file.display())),
@@ -76,8 +77,9 @@ impl Settings {
     }
 }
 
-fn is_about_a_server(problem: &ConfigProblem) -> bool {
-    problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers."))
+fn is_about_one_entry(problem: &ConfigProblem) -> bool {
+    let is_entry = |key: &str| ["mcp_servers.", "providers."].iter().any(|section| key.starts_with(section));
+    problem.key.as_deref().is_some_and(is_entry)
 }
 
 /// The message if Codex cannot be found or used.

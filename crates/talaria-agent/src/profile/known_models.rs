@@ -17,6 +17,11 @@ struct KnownModel {
     prices: &'static [PriceTier],
 }
 
+/// The names of the models of a provider.
+pub(super) fn names(provider: &str) -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().filter(move |known| known.provider == provider).map(|known| known.name)
+}
+
 /// Finds a model of a provider by its name, with or without a date at the end. A relay names models `vendor/name`: it has
 /// the sizes of the vendor's model and prices of its own.
 pub(super) fn find(provider: &str, model: &str) -> Option<ModelFacts> {

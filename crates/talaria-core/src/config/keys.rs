@@ -33,6 +33,8 @@ pub(super) enum Section {
     Read,
     /// Looks at its servers, which people name.
     Servers,
+    /// Reads model providers, which people name.
+    Providers,
     /// Nothing yet.
     Later,
 }
@@ -221,6 +223,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("mcp_servers", Section::Servers),
     ("memory", Section::Read),
     ("notify", Section::Read),
+    ("providers", Section::Providers),
     ("recall", Section::Read),
     ("security", Section::Later),
     ("sessions", Section::Read),
@@ -326,7 +329,7 @@ fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
     read.map_err(|error| Wrong { message: error.to_string(), hint: None, start: None })
 }
 
-fn count(item: &Item) -> Result<u64, Wrong> {
+pub(super) fn count(item: &Item) -> Result<u64, Wrong> {
     let wrong = || wrong_type(item, "a whole number above 0");
     match item.as_integer() {
         Some(number) if number > 0 => u64::try_from(number).map_err(|_| wrong()),

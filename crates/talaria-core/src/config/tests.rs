@@ -1,6 +1,7 @@
 //! Promises of the configuration reader: file in, values and messages out.
 
 mod notify;
+mod providers;
 mod reference;
 mod servers;
 

@@ -11,6 +11,7 @@ use talaria_codex_proto::wire::call::{CommandExec, SandboxPolicy};
 use talaria_core::version::{MINIMUM, PINNED};
 
 use super::own_files::own_files;
+use super::providers::providers;
 use super::servers::servers;
 use super::{Check, engine, home};
 use crate::settings::{Settings, login_hint, version_note};
@@ -23,6 +24,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         Err(trouble) => return show(Check::problem("config", trouble.cause(), trouble.hint())),
     };
     config(&settings).into_iter().try_for_each(&mut *show)?;
+    providers(&settings).into_iter().try_for_each(&mut *show)?;
     home::home(&settings.home).into_iter().try_for_each(&mut *show)?;
     show(engine::engine(&settings.home).await)?;
     show(engine::socket(&settings.home))?;

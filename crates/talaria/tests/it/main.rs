@@ -35,6 +35,7 @@ mod options;
 mod outliving;
 mod pdf;
 mod previous_version;
+mod providers;
 mod questions;
 mod requests;
 mod rules;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use expect_test::expect_file;
 
-use super::super::{keys, servers};
+use super::super::{keys, providers, servers};
 use super::*;
 
 const OPENING: &str = "\
@@ -210,6 +210,24 @@ const SERVER_KEYS: &[(&str, &str)] = &[
     ("description", "For people; without effect"),
 ];
 
+/// Meaning of each key of `[providers.NAME]`.
+const PROVIDER_KEYS: &[(&str, &str)] = &[
+    ("base_url", "The address of the provider, with the version; built-in providers have one"),
+    ("api", "How it is spoken to: `responses`, `chat` or `messages`; built-in providers have one"),
+    ("key_env", "The environment variable with the key"),
+    ("key_file", "A file (mode 600) with the key; instead of `key_env`"),
+    ("headers", "Further headers of every request; none that carries a key"),
+    ("extra_body", "Members that are added to the body of every request"),
+    ("models", "`[providers.NAME.models.MODEL]`: what is known of a model"),
+];
+
+/// Meaning of each key of `[providers.NAME.models.MODEL]`.
+const MODEL_KEYS: &[(&str, &str)] = &[
+    ("context", "Tokens that fit its context"),
+    ("max_output", "The most tokens that it writes"),
+    ("price", "`{ input, output, cached, cache_write }`, dollars for a million tokens"),
+];
+
 /// The values that the reader accepts for a key, from its error message about an invalid one.
 fn accepted(key: &str) -> String {
     let (section, name) = key.split_once('.').unwrap();
@@ -245,6 +263,18 @@ fn the_page_of_keys_lists_every_key() {
     write!(page, "A change {effect}.\n\n| key | meaning |\n|---|---|\n").unwrap();
     for (name, meaning) in SERVER_KEYS {
         writeln!(page, "| `{name}` | {meaning} |").unwrap();
+    }
+    for (title, keys, read) in [
+        ("[providers.NAME]", PROVIDER_KEYS, providers::KEYS),
+        ("[providers.NAME.models.MODEL]", MODEL_KEYS, providers::MODEL_KEYS),
+    ] {
+        let described: Vec<&str> = keys.iter().map(|(name, _)| *name).collect();
+        assert_eq!(described, read, "keys of {title}");
+        let effect = Effect::of(&"providers.a.api".parse().unwrap()).words();
+        write!(page, "\n## `{title}`\n\nA change {effect}.\n\n| key | meaning |\n|---|---|\n").unwrap();
+        for (name, meaning) in keys {
+            writeln!(page, "| `{name}` | {meaning} |").unwrap();
+        }
     }
     page += "\n## Reserved\n\nSections for later versions, accepted and without effect: ";
     let later = keys::sections().filter(|name| matches!(keys::section(name), Some(Section::Later)));

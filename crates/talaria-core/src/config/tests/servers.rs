@@ -121,8 +121,8 @@ fn a_section_that_is_no_section_is_told() {
     problems(
         "mcp_servers = 3\n",
         &expect![[r#"
-        error line 1: mcp_servers: must be a section, not an integer; write [mcp_servers.name] for every server
-    "#]],
+            error line 1: mcp_servers: must be a section, not an integer; write [mcp_servers.name] for each of them
+        "#]],
     );
     let parsed = parse("mcp_servers = [1]\n").unwrap();
     assert!(parsed.config.servers.is_empty() && parsed.problems[0].is_error());

@@ -35,9 +35,10 @@ impl Rulebook {
     }
 }
 
-/// Could the error hide a rule? One about an MCP server cannot: the server is left out, and said so.
+/// Could the error hide a rule? One about an MCP server or a provider cannot: that one is left out, and said so.
 fn is_about_rules(problem: &ConfigProblem) -> bool {
-    problem.is_error() && !problem.key.as_deref().is_some_and(|key| key.starts_with("mcp_servers"))
+    let concerns_one_entry = |key: &str| key.starts_with("mcp_servers") || key.starts_with("providers");
+    problem.is_error() && !problem.key.as_deref().is_some_and(concerns_one_entry)
 }
 
 #[cfg(test)]
@@ -70,9 +71,11 @@ mod tests {
         }
         let partly = "[approvals]\ndeny = [\"rm *\", \"a | b\"]\n";
         assert_eq!(in_force(&book, partly), (texts(&[]), texts(&["git push *", "rm *"]), true));
-        // A server that is wrong hides no rule.
-        let server = format!("{good}[mcp_servers.x]\nurl = 1\n");
-        assert_eq!(in_force(&book, &server), (texts(&["ls"]), texts(&["git push *"]), false));
+        // A server or a provider that is wrong hides no rule.
+        for entry in ["[mcp_servers.x]\nurl = 1\n", "[providers.x]\napi = 1\n"] {
+            let wrong = format!("{good}{entry}");
+            assert_eq!(in_force(&book, &wrong), (texts(&["ls"]), texts(&["git push *"]), false), "{entry}");
+        }
         // Correct again, and then without rules: as the user says.
         assert_eq!(in_force(&book, ""), (texts(&[]), texts(&[]), false));
     }

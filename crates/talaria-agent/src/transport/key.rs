@@ -1,0 +1,67 @@
+//! A provider's key: readable by the transport alone.
+
+use std::fmt;
+
+use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
+
+pub use crate::profile::KeyHeader;
+
+/// A key. Its `Debug` output hides it, and nothing returns it as text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey(String);
+
+/// A text that cannot be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadApiKey {
+    /// Nothing is in it.
+    #[error("it is empty")]
+    Empty,
+    /// It has spaces, line ends or other characters that a header cannot carry.
+    #[error("it has characters that a header cannot carry, such as a line end inside")]
+    Characters,
+}
+
+impl ApiKey {
+    /// Reads a key; white space around it is removed.
+    pub fn parse(text: &str) -> Result<Self, BadApiKey> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err(BadApiKey::Empty);
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(BadApiKey::Characters);
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Replaces the key in a text that a peer wrote, so that it can be shown.
+    pub fn hide_in(&self, text: &str) -> String {
+        text.replace(&self.0, "[key]")
+    }
+
+    pub(super) fn header_value(&self, place: KeyHeader) -> HeaderValue {
+        let text = match place {
+            KeyHeader::Bearer => format!("Bearer {}", self.0),
+            KeyHeader::XApiKey => self.0.clone(),
+        };
+        // A key has only visible ASCII, which every header can carry.
+        let mut value = HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""));
+        value.set_sensitive(true);
+        value
+    }
+}
+
+impl KeyHeader {
+    pub(super) fn name(self) -> HeaderName {
+        match self {
+            Self::Bearer => AUTHORIZATION,
+            Self::XApiKey => HeaderName::from_static("x-api-key"),
+        }
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey([hidden])")
+    }
+}

@@ -1,0 +1,103 @@
+//! A model provider as the user configured it: `[providers.NAME]` as data.
+//!
+//! Every field may be missing where the name is one of the built-in providers, whose profile then supplies it. No key is in
+//! here: the configuration names the variable or the file that contains it. Read by `config/providers`, applied to profiles
+//! by `talaria-agent`.
+
+use serde_json::{Map, Value};
+
+/// Names of the providers that need no address: `talaria-agent` has a profile for each.
+pub const BUILT_IN_PROVIDERS: [&str; 15] = [
+    "openai",
+    "anthropic",
+    "openrouter",
+    "deepseek",
+    "kimi",
+    "glm",
+    "qwen",
+    "xai",
+    "gemini",
+    "groq",
+    "mistral",
+    "ollama",
+    "lmstudio",
+    "llamacpp",
+    "vllm",
+];
+
+/// The name that always means Codex: its subscription login can be used by one program only.
+pub const CODEX_PROVIDER: &str = "openai-codex";
+
+/// How a provider is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderApi {
+    /// OpenAI Responses.
+    Responses,
+    /// Chat Completions.
+    Chat,
+    /// Anthropic Messages.
+    Messages,
+}
+
+impl ProviderApi {
+    /// Every word for it.
+    pub const NAMES: [&'static str; 3] = ["responses", "chat", "messages"];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+/// A provider in the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderConfig {
+    /// Its name.
+    pub name: String,
+    /// Where it is, with the version and without a slash at the end.
+    pub base_url: Option<String>,
+    /// How it is spoken to.
+    pub api: Option<ProviderApi>,
+    /// The environment variable with its key.
+    pub key_env: Option<String>,
+    /// The file with its key; as written, a leading `~` included.
+    pub key_file: Option<String>,
+    /// Further headers of every request.
+    pub headers: Vec<(String, String)>,
+    /// Members that are added to every request body.
+    pub extra_body: Map<String, Value>,
+    /// What is known of its models.
+    pub models: Vec<ProviderModelConfig>,
+    /// Why it cannot be used; the same as the problems of the file.
+    pub wrong: Vec<String>,
+}
+
+/// A model of a provider in the configuration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderModelConfig {
+    /// Its name.
+    pub name: String,
+    /// Tokens that fit its context.
+    pub context: Option<u64>,
+    /// The most tokens that it writes.
+    pub max_output: Option<u64>,
+    /// What it costs.
+    pub price: Option<ModelPrice>,
+}
+
+/// The price of a model, in millionths of a dollar for a million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ModelPrice {
+    /// Input.
+    pub input: u64,
+    /// Output.
+    pub output: u64,
+    /// Input read from the cache.
+    pub cached: Option<u64>,
+    /// Input written to the cache.
+    pub cache_write: Option<u64>,
+}
