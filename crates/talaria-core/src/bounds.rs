@@ -127,8 +127,8 @@ impl Bounds {
 /// Directories at the top of a workspace that the sandbox keeps read-only.
 const PROTECTED: [&str; 4] = [".git", ".codex", ".agents", ".aws"];
 
-/// Says where a path lies, by its text alone.
-fn locate(path: &Path, roots: &[PathBuf]) -> Place {
+/// Says where a path lies, by its text alone. For a path in which links may be, follow them first.
+pub fn locate(path: &Path, roots: &[PathBuf]) -> Place {
     let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     if !path.is_absolute() || !is_plain {
         return Place::Undecidable;

@@ -27,7 +27,8 @@ const UNKNOWN: &str = "Outcome unknown: ";
 /// A tool as a model sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolSpec {
-    /// Letters, digits, `_` and `-`. Begins with `talaria_`, so that no tool of a runtime has the same name.
+    /// Letters, digits, `_` and `-`. Tools for Codex begin with `talaria_`, so that none of its own has the same name; those
+    /// of the built-in loop have plain names.
     pub name: &'static str,
     /// Description for the model.
     pub description: &'static str,

@@ -28,6 +28,11 @@ use pattern::Pattern;
 pub use propose::propose;
 use scene::Scene;
 
+/// Does this absolute path name keys or passwords that the hard floor protects?
+pub fn is_secret_path(path: &str) -> bool {
+    floor::is_secret_path(path)
+}
+
 /// How far an allow rule reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleReach {

@@ -102,6 +102,8 @@ fn watch(
 
 #[cfg(test)]
 mod tests {
+    use std::task::{Context, Waker};
+
     use super::*;
 
     fn sleeper() -> (std::process::Child, i32) {
@@ -116,7 +118,8 @@ mod tests {
         let foreign = ForeignProcess::pin(pid, &descendants::start_time(pid).unwrap()).unwrap();
         let waiting = foreign.wait();
         tokio::pin!(waiting);
-        assert!(futures_util::poll!(&mut waiting).is_pending());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
         foreign.signal(Signal::KILL);
         waiting.await;
         assert!(

@@ -22,6 +22,8 @@ use read::Content;
 /// How long to wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
+/// A file of the home is its owner's alone.
+const PRIVATE: u32 = 0o600;
 
 /// Names a file of the user; see [`UserFile::lock`].
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub struct LockedUserFile {
     real: PathBuf,
     content: Option<Content>,
     directory: File,
+    /// The mode of a file that does not exist yet, before the umask.
+    new_mode: u32,
 }
 
 impl UserFile {
@@ -71,7 +75,7 @@ impl UserFile {
                 temporary::sweep(&real);
                 let content = Content::read(&real)?;
                 blocking_point("after:file-locked");
-                return Ok(LockedUserFile { named, real, content, directory });
+                return Ok(LockedUserFile { named, real, content, directory, new_mode: PRIVATE });
             }
             if since.elapsed() >= patience {
                 return Err(UserFileError::Busy(real));
@@ -96,6 +100,13 @@ impl LockedUserFile {
         self.content.as_ref().map(|content| content.mode)
     }
 
+    /// Creates a file that does not exist yet with the user's usual mode: for files of a project, not of a home.
+    #[must_use]
+    pub fn with_usual_mode(mut self) -> Self {
+        self.new_mode = 0o666;
+        self
+    }
+
     /// Replaces the text.
     ///
     /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new
@@ -107,7 +118,7 @@ impl LockedUserFile {
         if let Some(content) = &self.content {
             content.check_writable(&self.real)?;
         }
-        let written = temporary::Temporary::write(&self.real, new, self.content.as_ref())?;
+        let written = temporary::Temporary::write(&self.real, new, self.content.as_ref(), self.new_mode)?;
         self.compare()?;
         blocking_point("after:file-compared");
         written.rename_to(&self.real)?;

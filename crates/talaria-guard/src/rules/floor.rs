@@ -110,6 +110,11 @@ pub(super) fn hit(scene: &Scene<'_>) -> Option<Floor> {
     leak::hits(scene).then_some(Floor::LeakCredentials)
 }
 
+/// Does the path name something that must not leave the machine?
+pub(super) fn is_secret_path(path: &str) -> bool {
+    secrets::is_secret(path)
+}
+
 /// A program with its words, as one entry of the floor looks at it.
 struct Call<'a> {
     scene: &'a Scene<'a>,

@@ -12,9 +12,6 @@ use super::UserFileError;
 use super::read::Content;
 use crate::faults::{blocking_point, check_space};
 
-/// A file of the home is its owner's business alone.
-const NEW_MODE: u32 = 0o600;
-
 /// A written file that is removed when it is dropped before its rename.
 #[derive(Debug)]
 pub(super) struct Temporary {
@@ -23,13 +20,21 @@ pub(super) struct Temporary {
 
 impl Temporary {
     /// Writes the text next to `real`, with the mode and owner of the file that it replaces, and syncs it.
-    pub(super) fn write(real: &Path, text: &str, old: Option<&Content>) -> Result<Self, UserFileError> {
+    /// If it replaces nothing, `new_mode` is its mode, before the umask.
+    pub(super) fn write(
+        real: &Path,
+        text: &str,
+        old: Option<&Content>,
+        new_mode: u32,
+    ) -> Result<Self, UserFileError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mut name = prefix(real);
         name.push(format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
         let failed = |source| UserFileError::Write { path: real.to_owned(), source };
         let path = real.with_file_name(name);
-        let file = File::options().write(true).create_new(true).mode(NEW_MODE).open(&path).map_err(failed)?;
+        // Until it has the mode of the old file, it must not be readable for more.
+        let mode = if old.is_some() { 0o600 } else { new_mode };
+        let file = File::options().write(true).create_new(true).mode(mode).open(&path).map_err(failed)?;
         let temporary = Self { path };
         blocking_point("after:file-created");
         fill(file, text, old).map_err(failed)?;

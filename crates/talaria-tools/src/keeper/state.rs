@@ -44,7 +44,11 @@ impl CommandDirectory {
             return Ok((CommandState::Copied, None));
         }
         match self.claim()? {
-            None => Ok((self.unclaimed(&spec), None)),
+            None => match self.unclaimed(&spec) {
+                // A keeper may have claimed it, and even ended, while the processes were listed. A claim stays.
+                CommandState::NotStarted if self.claim()?.is_some() => self.look(),
+                state => Ok((state, None)),
+            },
             Some(Claim::Abandoned) => Ok((CommandState::NotStarted, None)),
             Some(Claim::Keeper { pid, started, boot }) => {
                 if boot == boot::id()
