@@ -28,7 +28,8 @@ use talaria_core::api::{
     Offers, OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say,
     SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList,
     SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery, UsageSum,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    UsageBy, UsageQuery, UsageSum,
 };
 use talaria_core::principal::Principal;
 

@@ -17,7 +17,8 @@ use talaria_core::api::{
     OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit,
     SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, SkillDone, SkillList,
     SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, UsageQuery, UsageSum,
+    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
+    UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 

@@ -3,6 +3,8 @@
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
+use talaria_core::ids::SessionId;
+
 use crate::error::StoreError;
 use crate::model::skill::{NewSkillUse, SkillArchiveRow, SkillOrigin, SkillSourceRow, SkillUsageRow};
 use crate::sqlite::SqliteStore;

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 56] = [
+    let texts: [(&[&str], ExpectFile); 57] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
