@@ -202,7 +202,9 @@ impl fmt::Display for TerminalsEnded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("no command was left running"),
-            Self::Own { commands } => write!(f, "ended what the turn left running: {}", commands.join("; ")),
+            Self::Own { commands } => {
+                write!(f, "stopped background commands of the turn: {}", commands.join("; "))
+            }
             Self::All => f.write_str(
                 "ended every command of the conversation that ran in the background; \
                  this Codex cannot distinguish those of the turn from older ones",

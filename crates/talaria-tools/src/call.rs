@@ -91,7 +91,7 @@ pub enum MachineCall {
     Edit {
         /// The file.
         path: String,
-        /// What becomes what.
+        /// The replacement.
         wish: EditWish,
         /// The digest of what was read, if the model names it.
         digest: Option<String>,

@@ -40,7 +40,7 @@ pub struct LoopToolRunner {
     positions: Arc<Mutex<HashMap<CommandId, u64>>>,
 }
 
-/// What is in force for a call.
+/// Settings in force for a call.
 #[derive(Clone, Debug)]
 pub struct LoopScene {
     /// The working directory of the conversation; absolute.

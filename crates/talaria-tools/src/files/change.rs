@@ -26,7 +26,7 @@ pub struct PlannedChange {
     pub after: ContentDigest,
 }
 
-/// What became of a planned change.
+/// Result of a planned change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeFate {
     /// The file has the new content.
@@ -87,7 +87,7 @@ impl PlannedChange {
         })
     }
 
-    /// What became of it, by the file alone.
+    /// Its result, by the file alone.
     pub fn fate(&self) -> ChangeFate {
         let Ok(found) = UserFile::read(&self.path) else { return ChangeFate::Unknown };
         let found = found.map(|text| ContentDigest::of(text.as_bytes()));

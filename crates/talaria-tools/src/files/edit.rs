@@ -15,7 +15,7 @@ const SHOWN: usize = 10;
 /// How much of a line is shown.
 const LINE: usize = 120;
 
-/// What is to be replaced by what.
+/// A replacement of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditWish {
     /// The text that is there.
@@ -44,7 +44,7 @@ pub enum EditRefusal {
     /// It would change nothing.
     #[error("old and new are equal: the edit would change nothing")]
     NoChange,
-    /// It is not there.
+    /// It does not occur.
     #[error("old was not found; it must match exactly, white space included{0}")]
     NotFound(String),
     /// It is there more than once.

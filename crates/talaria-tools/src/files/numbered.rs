@@ -1,7 +1,7 @@
 //! Reads a text file for a model: numbered lines from a range, the digest that an edit needs, and what is not shown.
 //!
 //! The first line says what it is and whether it is complete. A long line is cut and says so; a result ends at a line
-//! that fits, with the offset of the next one. What is no UTF-8 is shown as far as that is possible and cannot be edited.
+//! that fits, with the offset of the next one. Invalid UTF-8 is shown as far as that is possible and cannot be edited.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -20,7 +20,7 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 const LOOKED_AT: usize = 8 * 1024;
 /// The longest line that is shown, in characters.
 const LONGEST_LINE: usize = 2_000;
-/// What is left of a result for lines; the rest is for the first line and for masks of secrets.
+/// Space of a result for lines; the rest is for the first line and for masks of secrets.
 const ROOM: usize = LONGEST_RESULT - 600;
 /// How many lines are shown unless the model asks for another number.
 const USUAL_LINES: usize = 500;

@@ -17,11 +17,11 @@ pub struct ResolvedPath {
     pub named: PathBuf,
     /// Where it leads: no link is left in it.
     pub real: PathBuf,
-    /// What is there.
+    /// The file type.
     pub kind: FileKind,
 }
 
-/// What is at a path.
+/// Type of the file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing.

@@ -22,10 +22,10 @@ use super::permission::{FileBounds, FilePermission, judge_read};
 const LOOKED_AT: usize = 8 * 1024;
 /// How much of a line is shown, in characters.
 const LONGEST_LINE: usize = 300;
-/// What is left of a result for matches; the rest is for the first line and for masks of secrets.
+/// Space of a result for matches; the rest is for the first line and for masks of secrets.
 const ROOM: usize = LONGEST_RESULT - 600;
 
-/// What is looked for.
+/// The search.
 #[derive(Clone, Debug)]
 pub struct SearchWish {
     /// A regular expression for lines, or a glob for names.

@@ -166,7 +166,7 @@ impl LoopToolRunner {
             MachineCall::Input { process, text, end } => {
                 let action = PlannedAction::Input { process: process.clone(), text: text.clone(), end: *end };
                 let place = self.room.find(process).map_or(Place::Undecidable, |command| command.place());
-                // What is typed into a command can be a command. It happens where that runs.
+                // Input for a command can be a command. It runs where that command runs.
                 let reason = "it types into a command that runs outside of the sandbox";
                 let consent = consent_to_command(scene.policy, place, reason);
                 let (line, cwd) = (text.clone(), scene.cwd.display().to_string());

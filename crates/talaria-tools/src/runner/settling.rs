@@ -1,4 +1,4 @@
-//! What became of a call whose engine died: decided from its record, the files and the processes. Nothing is repeated.
+//! Outcome of a call whose engine died: decided from its record, the files and the processes. Nothing is repeated.
 
 use talaria_core::tool::ToolOutcome;
 
@@ -8,7 +8,7 @@ use crate::call::CommandWait;
 use crate::files::ChangeFate;
 use crate::keeper::{CommandId, CommandState, InputDelivery};
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SettledCall {
     /// It only reads: it may be performed again.

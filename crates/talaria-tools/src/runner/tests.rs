@@ -1,4 +1,4 @@
-//! What is planned before anything happens: who is asked, about what, and where it would be.
+//! The plan before any effect: who is asked, about which operation, and where it would happen.
 
 use std::fs;
 use std::path::Path;

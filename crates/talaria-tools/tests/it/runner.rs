@@ -195,7 +195,7 @@ async fn an_edit_is_answered_truthfully_by_the_next_engine_at_each_step() {
     assert_eq!((landed.outcome.verdict(), landed.seen), (ToolVerdict::Done, report.seen));
     fs::write(talk.file("a.txt"), "by hand\n").unwrap();
     assert_eq!(answer(&next, &record).await.outcome.verdict(), ToolVerdict::Unknown);
-    // What was planned on the old content is refused by the effect itself too.
+    // A plan on the old content is refused by the effect itself, too.
     talk.call("read", json!({ "path": "a.txt" })).await;
     let stale = talk.prepare("edit", &json!({ "path": "a.txt", "old": "by", "new": "my" }));
     fs::write(talk.file("a.txt"), "by an editor\n").unwrap();
