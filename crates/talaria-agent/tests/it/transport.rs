@@ -9,6 +9,7 @@ use talaria_agent::transport::{
 };
 use talaria_scripted::{Gate, Reply, ScriptedModel, SseFraming, StreamCut};
 use talaria_web::Roots;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use crate::peers::{KeepingServer, proxy, reply, request, tls_for};
@@ -237,9 +238,13 @@ async fn a_certificate_is_checked_and_the_error_says_what_is_wrong_with_it() {
     assert!(error.text.contains("issuer is unknown"), "{error}");
     assert_eq!(error.to_failure().class.as_str(), "certificate");
 
-    let plain = KeepingServer::start(vec![reply("not TLS")]).await;
-    let error =
-        send_to(&trusting, &format!("https://localhost:{}/v1", plain.address.port())).await.unwrap_err();
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = plain.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut stream, _) = plain.accept().await.unwrap();
+        stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    });
+    let error = send_to(&trusting, &format!("https://localhost:{port}/v1")).await.unwrap_err();
     assert_eq!(what(&error), (TransportStage::NotSent, TransportCause::Tls), "{error}");
 }
 
