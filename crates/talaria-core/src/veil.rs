@@ -26,7 +26,7 @@ pub use item::cover_item;
 
 /// Covers the secrets of one turn's events.
 #[derive(Debug, Default)]
-pub struct Veil {
+pub struct EventRedactor {
     /// Texts that are still coming.
     streams: HashMap<ItemId, Piece>,
 }
@@ -38,7 +38,7 @@ struct Piece {
     event: fn(ItemId, String) -> Event,
 }
 
-impl Veil {
+impl EventRedactor {
     /// Redacts an event and emits the result: nothing, the event, or held text before it.
     pub fn cover(&mut self, event: Event, tell: &mut impl FnMut(Event)) {
         match event {

@@ -55,12 +55,12 @@ mod tools;
 pub use lifecycle::leftovers;
 
 use hooks::HookDesk;
-use journal::Shelf;
+use journal::EngineServices;
 pub use journal::feed::EventLine;
 pub use journal::follow::JournalFollower;
 pub use lifecycle::imports::ImportPermit;
 pub use lifecycle::recovery::OpenError;
-pub use lifecycle::rest::is_at_rest;
+pub use lifecycle::stop_marker::is_at_rest;
 use memory::MemoryDesk;
 use run::actor::Actor;
 use run::desk::{Desk, Work};
@@ -119,7 +119,7 @@ struct Inner {
     home: TalariaHome,
     hosts_dir: PathBuf,
     info: EngineInfo,
-    shelf: Shelf,
+    shelf: EngineServices,
     hosts: HostPool,
     desk: Desk,
     servers: Servers,

@@ -12,7 +12,7 @@ use talaria_core::event::Event;
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::transcript::{self, Message, ProjectionLimits};
-use talaria_core::veil::{Veil, cover_item};
+use talaria_core::veil::{EventRedactor, cover_item};
 
 use super::CodexConversation;
 use crate::live_turns::BackgroundGuard;
@@ -27,7 +27,7 @@ const NO_MORE: &str = "\n[more than 1 MiB was printed after the turn; the rest i
 #[derive(Debug, Default)]
 pub(super) struct BackgroundWatch {
     commands: Vec<Watched>,
-    veil: Veil,
+    veil: EventRedactor,
     /// No one ends the host for want of work while this lives.
     guard: Option<BackgroundGuard>,
 }

@@ -15,7 +15,7 @@ use talaria_core::ids::TicketId;
 use talaria_core::input::InputPart;
 use talaria_core::outcome::Report;
 use talaria_core::transcript::{ProjectionLimits, Projector, SentInput};
-use talaria_core::veil::Veil;
+use talaria_core::veil::EventRedactor;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -54,7 +54,7 @@ pub(super) struct Running<'a, W> {
     vantage: Vantage,
     errands: Errands,
     projector: Projector,
-    veil: Veil,
+    veil: EventRedactor,
     /// No one ends the host while this lives, except because of this turn.
     guard: TurnGuard,
     /// Earlier standard error belongs to other turns.
@@ -135,7 +135,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             vantage: Vantage::SameHost,
             errands: Errands::default(),
             projector,
-            veil: Veil::default(),
+            veil: EventRedactor::default(),
             guard,
             mark,
             waiting_for_keep: Vec::new(),

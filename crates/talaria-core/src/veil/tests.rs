@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Veil;
+use super::EventRedactor;
 use crate::background::{BackgroundCommand, BackgroundEnd};
 use crate::event::{
     AgentPhase, Escalation, Event, PlanStatus, PlanStep, QueuedInput, RateLimits, Stage, Started, Usage,
@@ -399,7 +399,7 @@ fn showing(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 fn shown(events: Vec<Event>, tag: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for event in events {
-        let (mut veil, mut left) = (Veil::default(), Vec::new());
+        let (mut veil, mut left) = (EventRedactor::default(), Vec::new());
         veil.cover(event, &mut |event| left.push(event));
         let ended = Report::new(Outcome::Completed, None, Usage::default(), 0);
         veil.cover(Event::Outcome(Box::new(ended)), &mut |event| left.push(event));
@@ -468,7 +468,7 @@ fn a_piece_that_was_held_back_comes_with_the_end_of_its_step() {
         Event::BackgroundStarted(Box::new(command)),
     ];
     for (piece, end) in pieces.iter().flat_map(|piece| ends.iter().map(move |end| (piece, end))) {
-        let (mut veil, mut left) = (Veil::default(), Vec::new());
+        let (mut veil, mut left) = (EventRedactor::default(), Vec::new());
         veil.cover(piece(step(), "last words".to_owned()), &mut |event| left.push(event));
         veil.cover(end.clone(), &mut |event| left.push(event));
         let left: Vec<Value> = left.iter().map(|event| serde_json::to_value(event).unwrap()).collect();

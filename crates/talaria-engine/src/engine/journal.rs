@@ -55,7 +55,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_
 
 /// The parts of the engine that a journal uses.
 #[derive(Clone)]
-pub(crate) struct Shelf {
+pub(crate) struct EngineServices {
     pub(crate) store: Store,
     pub(crate) epoch: i64,
     pub(crate) seal: Seal,
@@ -90,7 +90,7 @@ impl Card {
 
 /// The journal of one turn.
 pub(crate) struct Journal {
-    shelf: Shelf,
+    shelf: EngineServices,
     feed: Feed,
     session: SessionId,
     ordinal: i64,
@@ -134,7 +134,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     pub(crate) fn new(
-        shelf: Shelf,
+        shelf: EngineServices,
         feed: Feed,
         session: SessionId,
         turn: &TurnRow,

@@ -1,5 +1,5 @@
 //! How an engine begins and ends: `recovery` opens a home and continues what the last engine left, `copies` finds out whether
-//! the home is a copy, `host_register` records hosts, `leftovers` finds what a killed engine left, `ending` and `rest` stop
+//! the home is a copy, `host_register` records hosts, `leftovers` finds what a killed engine left, `ending` and `stop_marker` stop
 //! it. `retention` removes what is old, `imports` admits importers, `trouble` collects what cannot be written.
 
 pub(crate) mod copies;
@@ -9,6 +9,6 @@ pub(crate) mod host_register;
 pub(crate) mod imports;
 pub mod leftovers;
 pub(crate) mod recovery;
-pub(crate) mod rest;
 pub(crate) mod retention;
+pub(crate) mod stop_marker;
 pub(crate) mod trouble;

@@ -6,7 +6,7 @@ use talaria_core::escrow;
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_core::veil::Veil;
+use talaria_core::veil::EventRedactor;
 use talaria_guard::place::Place;
 use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, RequestPatch, RequestState};
 
@@ -101,7 +101,7 @@ impl Journal {
     /// Opens a request of Talaria itself.
     pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: QuestionTopic) {
         let opened = Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place: None, digest: None };
-        Veil::default().cover(opened, &mut |event| {
+        EventRedactor::default().cover(opened, &mut |event| {
             if let Event::RequestOpened { ask, .. } = &event {
                 self.new_request(id, ask, Asker::Talaria { about }, None, None);
             }

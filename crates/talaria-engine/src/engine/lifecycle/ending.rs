@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller::Needs;
-use crate::engine::lifecycle::rest;
+use crate::engine::lifecycle::stop_marker;
 use talaria_codex::conversation::Command;
 
 /// How long running turns may take to stop when the engine ends.
@@ -25,7 +25,7 @@ impl Engine {
         self.require(Needs::Admin, "stop", "end the engine").await?;
         // Also by a second one who says so: the next engine has not begun while this one answers.
         if stop.stay_down {
-            rest::begin(self.inner.home.root(), &[]);
+            stop_marker::begin(self.inner.home.root(), &[]);
         }
         let is_first = self.inner.phase.send_replace(Phase::Ending) == Phase::Open;
         if !is_first {

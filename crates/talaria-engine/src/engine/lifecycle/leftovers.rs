@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::engine::lifecycle::rest;
+use crate::engine::lifecycle::stop_marker;
 use crate::engine::{Holder, Lock, LockError, is_locked};
 use talaria_codex::directory::{self, HostPaths};
 use talaria_codex::environment::NONCE;
@@ -89,7 +89,7 @@ pub async fn end(home: &TalariaHome, holder: &Holder) -> Result<LeftEnded, LockE
     let own = OwnHosts::of_home(home);
     let found = of_ids(home, &own);
     let nonces: Vec<String> = nonces(&found).into_iter().collect();
-    rest::begin(home.root(), &nonces);
+    stop_marker::begin(home.root(), &nonces);
     Ok(end_found(home, &own, found).await)
 }
 

@@ -24,10 +24,10 @@ use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller;
 use crate::engine::hooks::HookDesk;
-use crate::engine::journal::{self, Shelf};
+use crate::engine::journal::{self, EngineServices};
 use crate::engine::lifecycle::copies;
 use crate::engine::lifecycle::host_register::{self, Hotel};
-use crate::engine::lifecycle::rest;
+use crate::engine::lifecycle::stop_marker;
 use crate::engine::lifecycle::trouble::Troubles;
 use crate::engine::memory::MemoryDesk;
 use crate::engine::open_store;
@@ -115,7 +115,7 @@ impl Engine {
         let holder = Holder { pid: std::process::id(), version: options.version.clone() };
         let lock = Lock::take(&home.lock_file(), &holder)?;
         faults::point("open:lock").await;
-        let stopped_hosts = rest::end(home.root());
+        let stopped_hosts = stop_marker::end(home.root());
         let store = open_store(&home, &options.store).await?;
         crate::engine::lifecycle::full_disk::limit_disk(&store);
         faults::point("open:store").await;
@@ -137,7 +137,7 @@ impl Engine {
             hosts_dir: home.hosts_dir(),
             info,
             hosts: HostPool::new(Arc::new(Hotel(store.clone())), options.limits),
-            shelf: Shelf {
+            shelf: EngineServices {
                 background: BackgroundList::load(&store).await?,
                 store,
                 epoch,

@@ -12,7 +12,7 @@ use talaria_core::tool::OfferedTool;
 use talaria_core::transcript::Message;
 use talaria_store::{RequestFilter, RequestRow, RequestState, StoreError, TurnRow};
 
-use crate::engine::journal::Shelf;
+use crate::engine::journal::EngineServices;
 use crate::engine::journal::asker::Asker;
 use crate::engine::journal::rows;
 
@@ -51,13 +51,16 @@ pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
 }
 
 /// The newest part of a session's transcript.
-pub(crate) async fn messages(shelf: &Shelf, session: &SessionId) -> Vec<Message> {
+pub(crate) async fn messages(shelf: &EngineServices, session: &SessionId) -> Vec<Message> {
     let kept = shelf.store.last_messages(session, REMEMBERED).await.unwrap_or_default();
     kept.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect()
 }
 
 /// The same without the turn that is next: a thread that starts for it gets the rest as its past.
-pub(crate) async fn earlier_messages(shelf: &Shelf, session: &SessionId) -> Result<Vec<Message>, StoreError> {
+pub(crate) async fn earlier_messages(
+    shelf: &EngineServices,
+    session: &SessionId,
+) -> Result<Vec<Message>, StoreError> {
     let next = shelf.store.next_unsettled(session).await?.map(|turn| turn.ordinal);
     let kept = shelf.store.last_messages(session, REMEMBERED).await?;
     let earlier = kept.iter().filter(|message| next.is_none() || message.turn != next);
@@ -66,7 +69,7 @@ pub(crate) async fn earlier_messages(shelf: &Shelf, session: &SessionId) -> Resu
 
 /// Gathers what is known of a turn that was in flight; and names the requests whose answer was secret and is forgotten.
 pub(crate) async fn flight(
-    shelf: &Shelf,
+    shelf: &EngineServices,
     turn: &TurnRow,
     row: &talaria_store::SessionRow,
     opened: &mut Opened,
@@ -107,7 +110,7 @@ fn used(turn: &TurnRow, since: Option<u64>) -> u64 {
     sent.zip(since).map_or(0, |(sent, since)| since.saturating_sub(sent))
 }
 
-fn recorded(shelf: &Shelf, request: &RequestRow, is_closed: bool) -> Option<RecordedRequest> {
+fn recorded(shelf: &EngineServices, request: &RequestRow, is_closed: bool) -> Option<RecordedRequest> {
     let Some(Asker::Codex(asked)) = Asker::of(&request.origin) else { return None };
     let answer = || -> Option<Answer> {
         let sealed = request.answer_sealed.as_deref()?;

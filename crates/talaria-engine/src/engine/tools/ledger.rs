@@ -22,7 +22,7 @@ use talaria_store::{Batch, Change, NewToolCall, StoreError, ToolCallKey, ToolCal
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::engine::journal::Shelf;
+use crate::engine::journal::EngineServices;
 use crate::engine::seal::Seal;
 
 /// The pauses between two attempts to write.
@@ -57,7 +57,7 @@ pub(super) struct LedgerCall {
 
 /// The parts of the engine that the ledger uses.
 pub(super) struct LedgerGround<'a> {
-    pub(super) shelf: &'a Shelf,
+    pub(super) shelf: &'a EngineServices,
     pub(super) tasks: &'a TaskTracker,
     /// The engine ends.
     pub(super) ended: watch::Receiver<bool>,
@@ -143,7 +143,7 @@ impl CallLedger {
 
 /// One call that this engine alone answers.
 struct Run {
-    shelf: Shelf,
+    shelf: EngineServices,
     asked: LedgerCall,
     arguments: String,
 }

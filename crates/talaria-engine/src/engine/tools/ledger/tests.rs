@@ -27,7 +27,7 @@ struct Place {
 
 /// One engine, as far as the ledger knows it.
 struct TestEngine {
-    shelf: Shelf,
+    shelf: EngineServices,
     ledger: CallLedger,
     tasks: TaskTracker,
     ended: watch::Sender<bool>,
@@ -64,7 +64,7 @@ impl Place {
         let epoch = store.next_epoch().await.unwrap();
         store.take_lease(lease(&session, epoch), Takeover::Older).await.unwrap();
         store.abandon_tool_calls(epoch, 1).await.unwrap();
-        let shelf = Shelf {
+        let shelf = EngineServices {
             background: BackgroundList::load(&store).await.unwrap(),
             store,
             epoch,

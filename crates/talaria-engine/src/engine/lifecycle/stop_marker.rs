@@ -24,7 +24,7 @@ pub(crate) fn begin(home: &Path, ended_hosts: &[String]) {
     let written =
         File::create(home.join(NAME)).and_then(|mut file| file.write_all(ended_hosts.join("\n").as_bytes()));
     if let Err(error) = written {
-        tracing::warn!("cannot write down that the engine was stopped: {error}");
+        tracing::warn!("cannot record that the engine was stopped: {error}");
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn end(home: &Path) -> HashSet<String> {
     let text = fs::read_to_string(home.join(NAME)).unwrap_or_default();
     match fs::remove_file(home.join(NAME)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            tracing::warn!("cannot write down that the engine runs again: {error}");
+            tracing::warn!("cannot record that the engine runs again: {error}");
         }
         _ => {}
     }
