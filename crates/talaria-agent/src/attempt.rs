@@ -218,7 +218,7 @@ impl ModelAttempt {
             WireNews::Accepted { status, headers } => self.accept(now, *status, headers.clone()),
             WireNews::Bytes(bytes) => self.take_bytes(now, bytes, sink),
             WireNews::Eof => {
-                self.end_of_stream("the connection ended before the provider ended the answer", sink)
+                self.end_of_stream("the connection ended before the provider ended the answer", sink);
             }
             WireNews::Broken(failure) => self.take_break(failure, sink),
         }
@@ -406,7 +406,7 @@ impl ModelAttempt {
             Body::Whole(held) => {
                 let status = self.diary.status.unwrap_or_default();
                 fold_whole(&self.profile, status, &self.headers, held, &mut |step| {
-                    progress.take_step(step, sink)
+                    progress.take_step(step, sink);
                 });
             }
             Body::Undecided(_) => progress.end = Some(AttemptEnd::Cut { why: why.to_owned() }),

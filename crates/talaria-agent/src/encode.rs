@@ -135,7 +135,7 @@ impl RequestRenderer {
         self.flush_answer();
         match &entry.item {
             LogItem::Result { call, disposition, parts } => {
-                self.push_result(entry.seq, call, *disposition, parts)
+                self.push_result(entry.seq, call, *disposition, parts);
             }
             LogItem::User { parts } => {
                 self.settle_calls();

@@ -221,7 +221,7 @@ mod tests {
         let after = |seconds| hinted(WaitHint::After(Duration::from_secs(seconds)));
         match decide(&mut RetryBudget::default(), &after(10), false) {
             RetryDecision::Retry { wait, .. } => {
-                assert!(wait >= Duration::from_secs(10) && wait <= Duration::from_secs(12))
+                assert!(wait >= Duration::from_secs(10) && wait <= Duration::from_secs(12));
             }
             other => panic!("{other:?}"),
         }

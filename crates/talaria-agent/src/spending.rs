@@ -81,8 +81,7 @@ impl TokenCount {
             return self.cost;
         }
         let (input, output) = (self.input?, self.output?);
-        let tier =
-            tiers.iter().filter(|tier| tier.above_input == 0 || input > tier.above_input).next_back()?;
+        let tier = tiers.iter().rfind(|tier| tier.above_input == 0 || input > tier.above_input)?;
         let cached = self.cached.unwrap_or_default();
         let (short, long) =
             (self.cache_write_short.unwrap_or_default(), self.cache_write_long.unwrap_or_default());

@@ -48,9 +48,8 @@ impl InlineThinkingSplitter {
             match self.state {
                 State::Start => {
                     let start = self.held.trim_start();
-                    if start.starts_with(OPEN) {
-                        let rest = start[OPEN.len()..].to_owned();
-                        self.held = rest;
+                    if let Some(rest) = start.strip_prefix(OPEN) {
+                        self.held = rest.to_owned();
                         self.state = State::Thinking;
                     } else if OPEN.starts_with(start) {
                         return;

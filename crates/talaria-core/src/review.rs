@@ -151,7 +151,7 @@ impl ReviewReport {
         }
     }
 
-    /// What became of the memory, and what a person can do about it.
+    /// The changes of the memory, and what a person can do about them.
     fn memory_words(&self) -> Option<String> {
         if self.changes.is_empty() {
             return None;

@@ -139,7 +139,7 @@ impl RequestHead {
                 ThinkingParam::None | ThinkingParam::Adaptive => {}
                 ThinkingParam::ReasoningEffort => members.push(member("reasoning_effort", &json!(effort))),
                 ThinkingParam::ReasoningObject => {
-                    members.push(member("reasoning", &json!({"effort": effort})))
+                    members.push(member("reasoning", &json!({"effort": effort})));
                 }
                 ThinkingParam::ThinkingType => {
                     let kind = if thinks { "enabled" } else { "disabled" };

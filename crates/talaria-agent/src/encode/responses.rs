@@ -28,7 +28,7 @@ impl RequestRenderer {
             if is_reasoning(entry) {
                 match native {
                     Some(native) if last.is_some_and(|last| at < last) => {
-                        self.item(&[entry.seq], native.raw.as_bytes())
+                        self.item(&[entry.seq], native.raw.as_bytes());
                     }
                     Some(_) => self.leave_out(entry.seq, LeftOutReason::Empty),
                     None => self.leave_out(entry.seq, self.reason_for(entry)),

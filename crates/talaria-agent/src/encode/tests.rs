@@ -300,7 +300,7 @@ fn check_legal(profile: &ProviderProfile, body: &Value) {
                     }
                     "function_call_output" => assert!(open.remove(&id), "{id} has no call: {body:#}"),
                     "reasoning" => {
-                        assert!(items.get(at + 1).is_some_and(|next| next["role"] != "user"), "{body:#}")
+                        assert!(items.get(at + 1).is_some_and(|next| next["role"] != "user"), "{body:#}");
                     }
                     _ if item["role"] == "user" => assert!(open.is_empty(), "unanswered {open:?}: {body:#}"),
                     _ => {}
@@ -434,7 +434,7 @@ fn play(moves: &[Move]) -> (Vec<LogEntry>, Vec<usize>) {
                 log.push(LogEntry::own(log.len() as u64, LogItem::User { parts }));
             }
             Move::Note => {
-                log.push(LogEntry::own(log.len() as u64, LogItem::Operator { text: "note".to_owned() }))
+                log.push(LogEntry::own(log.len() as u64, LogItem::Operator { text: "note".to_owned() }));
             }
             Move::Answer { by, thinks, says, calls } => {
                 let profile = &profiles[*by];

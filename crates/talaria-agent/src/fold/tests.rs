@@ -363,7 +363,7 @@ fn a_body_that_is_not_streamed_is_an_answer_or_a_failure() {
     let whole = |provider: &str, body: &str| {
         let mut lines = Vec::new();
         fold_whole(&builtin_profile(provider).unwrap(), 200, &[], body.as_bytes(), &mut |step| {
-            lines.push(line(&step))
+            lines.push(line(&step));
         });
         lines
             .into_iter()

@@ -11,7 +11,7 @@ use crate::policy::UnknownName;
 pub struct LearningConfig {
     /// Treatment of a review's proposals. Unset: they are applied.
     pub memory: Option<LearnMemory>,
-    /// What becomes of skills that a review would write or improve. Unset: they are proposed.
+    /// How skills of reviews are treated. Unset: they are proposed.
     pub skills: Option<LearnSkills>,
     /// After how many turns of a person a conversation is reviewed. Unset: 10.
     pub turns: Option<u64>,
@@ -74,7 +74,7 @@ impl FromStr for LearnMemory {
     }
 }
 
-/// What becomes of skills that a review would write or improve. There is no word for writing them without a person.
+/// How new and improved skills of a review are treated. No value writes them without a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LearnSkills {
     /// Reviews do not ask about skills.

@@ -53,7 +53,7 @@ once, copied exactly, \"replace\": what replaces it}]";
 /// What a review asks about, with what is known of it now: the conversation may have started with less.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReviewQuestion<'a> {
-    /// What is remembered; none if the memory is not asked about.
+    /// The memory; none if it is not asked about.
     pub memory: Option<&'a [MemoryEntry]>,
     /// The skills; none if they are not asked about.
     pub skills: Option<&'a KnownSkills>,

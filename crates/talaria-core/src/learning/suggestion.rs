@@ -44,7 +44,7 @@ pub struct KnownProposal {
 pub struct KnownSkills {
     /// The skills of the conversation's directory.
     pub skills: Vec<KnownSkill>,
-    /// What was proposed before, newest first.
+    /// Earlier proposals, newest first.
     pub proposals: Vec<KnownProposal>,
 }
 

@@ -18,7 +18,7 @@ use crate::engine::memory::{project_of, scopes_of, why_task_only_reads};
 /// Why the proposals about a conversation wait that has read what strangers wrote.
 const FOREIGN: &str = "the conversation read untrusted text (web pages, MCP servers or hooks)";
 
-/// What came of applying an answer.
+/// The result of applying an answer.
 pub(crate) struct ReviewApplied {
     pub(crate) report: ReviewReport,
     /// What a person should know besides.

@@ -291,7 +291,7 @@ async fn a_conversation_that_read_text_of_strangers_only_proposes(codex: Codex) 
         adds("Prefers the page"),
     ]);
     let (started, report) = run_and_review(&home, "read it").await;
-    assert!(report.why.as_deref().is_some_and(|why| why.contains("text of strangers")), "{report:?}");
+    assert!(report.why.as_deref().is_some_and(|why| why.contains("untrusted text")), "{report:?}");
     assert_eq!(remembered(&home).await, [""; 0]);
     let pending = home.engine().memory_pending().await.unwrap();
     assert_eq!(
@@ -402,7 +402,7 @@ async fn a_skill_that_is_there_is_improved_only_by_a_change_that_fits(codex: Cod
     let improvement = proposals.iter().find(|proposal| proposal.id == report.skills[0].proposal).unwrap();
     assert_eq!(improvement.op, "change");
     let warning = improvement.warning.as_deref().unwrap();
-    assert!(warning.contains("text of strangers"), "{warning}");
+    assert!(warning.contains("untrusted text"), "{warning}");
     assert_eq!(fs::read_to_string(folder.join("SKILL.md")).unwrap(), by_hand, "a person decides");
 
     // A no stays a no.

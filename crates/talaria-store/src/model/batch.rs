@@ -73,7 +73,7 @@ pub enum Change {
     ReviewDue {
         /// The turn.
         last_turn: i64,
-        /// What is asked, and which counter stays.
+        /// Its questions, and which counter stays.
         due: DueReview,
     },
     /// A review begins, has an answer, or ends. One that cannot is a conflict.

@@ -42,7 +42,7 @@ pub enum SkillProposeResult {
     Full { pending: i64 },
 }
 
-/// What became of the proposals of a review.
+/// The stored proposals of a review.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillReviewResult {
     /// Those that the review made, also in an earlier attempt.

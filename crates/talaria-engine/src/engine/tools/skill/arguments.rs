@@ -105,8 +105,8 @@ mod tests {
             op must be list, read, propose or archive, not delete
             name is missing: the name of the skill
             name must be a string
-            page must be a number from 1
-            page must be a number from 1
+            page begins at 1
+            page must be a whole number
             name is missing: the name of the skill
             text is missing, or find and replace
             replace is missing: what replaces find
