@@ -46,6 +46,7 @@ pub mod policy;
 pub mod preferences;
 pub mod principal;
 pub mod prompt_cost;
+pub mod quantity;
 mod raw;
 pub mod request;
 pub mod review;
