@@ -76,6 +76,7 @@ use tasks::queue::Queue;
 use tools::WebReader;
 use tools::ledger::CallLedger;
 pub use tools::outside::{OutsideTool, outside_tools};
+use tools::questions::TurnQuestions;
 
 use access::caller;
 use journal::rows;
@@ -132,6 +133,7 @@ struct Inner {
     /// Locked while a conversation delegates, because the number of its tasks is limited.
     delegating: tokio::sync::Mutex<()>,
     hooks: HookDesk,
+    questions: TurnQuestions,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

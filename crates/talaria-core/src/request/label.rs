@@ -29,6 +29,7 @@ impl Ask {
                 format!("more power for a task of {model}: {}", permissions.lines().join(", "))
             }
             Self::WebPage { url, .. } => format!("read the web page {url}"),
+            Self::OwnTool { tool, arguments, .. } => format!("{tool} {arguments}"),
             Self::Input { questions, .. } => {
                 let questions: Vec<&str> =
                     questions.iter().map(|question| question.question.as_str()).collect();
@@ -67,6 +68,7 @@ impl Ask {
                 Some(self.label()),
                 Some("the sandbox of the conversation has no network".to_owned()),
             ]),
+            Self::OwnTool { reason, .. } => joined([Some(self.label()), Some(reason.clone())]),
             Self::Input { .. }
             | Self::Elicitation { .. }
             | Self::Tool { .. }

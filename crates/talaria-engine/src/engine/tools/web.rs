@@ -28,7 +28,7 @@ use url::Url;
 
 use crate::engine::Inner;
 use arguments::WebArguments;
-use permission::{WebPermission, WebQuestions, site};
+use permission::{WebPermission, site};
 use talaria_home::clock::now_ms;
 
 /// How many pages are turned into text at once: that may take a while for one that is made to be slow.
@@ -66,7 +66,6 @@ pub(crate) struct WebReader {
     cache: Mutex<PageCache>,
     readers: Semaphore,
     since: Instant,
-    pub(crate) questions: WebQuestions,
 }
 
 impl Default for WebReader {
@@ -76,7 +75,6 @@ impl Default for WebReader {
             cache: Mutex::default(),
             readers: Semaphore::new(READERS),
             since: Instant::now(),
-            questions: WebQuestions::default(),
         }
     }
 }

@@ -10,7 +10,8 @@ use super::wire::Wire;
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
-    the_model_of_a_conversation_has_its_rights;
+    the_model_of_a_conversation_has_its_rights,
+    a_conversation_delegates_and_has_each_result_once;
     newest:
     a_forged_thread_grants_no_rights,
 );
@@ -49,7 +50,12 @@ async fn an_agent_outside_reads_and_changes_only_what_it_is_granted() {
             json!({ "url": "http://127.0.0.1:9/" }),
             "it works only in a conversation of Talaria",
         ),
-        ("talaria_delegate", json!({ "op": "list" }), "there is no such tool"),
+        ("talaria_delegate", json!({ "op": "list" }), "the tool codex_bridge starts tasks here"),
+        (
+            "talaria_delegate",
+            json!({ "op": "start", "goals": [{ "goal": "x" }] }),
+            "only a conversation of Talaria",
+        ),
     ] {
         let (text, is_error) = said(&sdk.ask(call(tool, arguments)).await);
         assert!(is_error && text.contains(why), "{tool}: {text}");
@@ -112,16 +118,17 @@ async fn a_forged_thread_grants_no_rights(codex: Codex) {
 }
 
 /// A call of our tool, as the model names it.
-fn call(codex: &Codex, arguments: &Value) -> Reply {
+fn call(codex: &Codex, tool: &str, arguments: &Value) -> Reply {
     let namespace = if codex.version == "0.130.0" { "mcp__talaria__" } else { "mcp__talaria" };
     let item = json!({ "type": "function_call", "id": "fc", "call_id": "call", "namespace": namespace,
-                       "name": "talaria_memory", "arguments": arguments.to_string() });
+                       "name": tool, "arguments": arguments.to_string() });
     let event = |kind: &str| json!({ "type": kind, "output_index": 0, "item": item });
     Reply::new().event(event("response.output_item.added")).event(event("response.output_item.done"))
 }
 
-async fn the_model_of_a_conversation_has_its_rights(codex: Codex) {
-    let scene = Scene::real(&codex).await;
+/// A home whose Codex has `talaria mcp` as an MCP server.
+async fn with_server(codex: &Codex) -> Scene {
+    let scene = Scene::real(codex).await;
     let talaria = scene.command(&["mcp"]);
     let program = talaria.as_std().get_program().to_str().unwrap();
     // Codex hands few variables on to an MCP server.
@@ -134,7 +141,45 @@ async fn the_model_of_a_conversation_has_its_rights(codex: Codex) {
         "[mcp_servers.talaria]\ncommand = {program:?}\nargs = [\"mcp\"]\nenv = {{ {} }}\n",
         variables.join(", ")
     ));
-    scene.model.push(call(&codex, &add("project", "Uses herons")));
+    scene
+}
+
+async fn a_conversation_delegates_and_has_each_result_once(codex: Codex) {
+    let scene = with_server(&codex).await;
+    scene
+        .model
+        .route(|request| (request.prompt() == "count the herons").then(|| Reply::say("There are seven.")));
+    let goals = json!([{ "goal": "count the herons" }]);
+    scene.model.push(call(&codex, "talaria_delegate", &json!({ "op": "start", "goals": goals })));
+    scene.model.push(call(&codex, "talaria_delegate", &json!({ "op": "wait", "seconds": 60 })));
+    scene.model.push(Reply::say("Seven."));
+    let running = scene.start(&["exec", "--approve", "wait", "--json", "have them counted"]);
+    for _ in 0..2 {
+        let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+        let request = status["requests"][0]["id"].as_str().unwrap();
+        scene.run(&["requests", "answer", request, "accept"]).await.exits(0);
+    }
+    let ended = running.end().await.exits(0);
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["text"], "Seven.", "{ended}");
+    let asked =
+        |request: &&talaria_scripted::ModelRequest| request.user_texts().contains(&"have them counted");
+    let requests = scene.model.requests();
+    let outputs = requests.iter().rfind(asked).unwrap().tool_outputs().join("\n");
+    assert!(outputs.contains("Delegated tasks (complete): 1 of 1 started."), "{outputs}");
+    assert_eq!(outputs.matches("There are seven.").count(), 1, "{outputs}");
+
+    scene.model.push(Reply::say("Nothing is left."));
+    let session = events[0]["session"].as_str().unwrap();
+    scene.run(&["exec", "--resume", session, "and now?"]).await.exits(0);
+    let last = scene.model.requests().pop().unwrap();
+    assert!(!last.user_texts().iter().any(|text| text.contains("From Talaria")), "{:?}", last.user_texts());
+    scene.close().await;
+}
+
+async fn the_model_of_a_conversation_has_its_rights(codex: Codex) {
+    let scene = with_server(&codex).await;
+    scene.model.push(call(&codex, "talaria_memory", &add("project", "Uses herons")));
     scene.model.push(Reply::say("Saved."));
     let running = scene.start(&["exec", "--approve", "wait", "--json", "remember it"]);
     let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
