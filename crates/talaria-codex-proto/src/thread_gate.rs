@@ -54,7 +54,7 @@ impl ThreadGate {
     /// Returns where it would happen, and the decision. `subject` is what the request is about (`project::subject`).
     pub fn judge(&self, request: &ServerRequest, subject: Option<&Subject<'_>>) -> (Option<Place>, Ruling) {
         let Some(subject) = subject else {
-            return (None, Ruling::Ask { why: None });
+            return (None, Ruling::for_people());
         };
         let wish = request.item().and_then(|item| self.wishes.of(item));
         let place = self.bounds.place(subject, wish);

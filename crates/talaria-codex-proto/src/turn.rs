@@ -6,9 +6,9 @@
 //! changes nothing.
 //!
 //! This file is the map: inputs and outputs, and one match on the input. `telling` handles reports of Codex, `sending` the
-//! delivery of the input, `ending` and `stopping` the end, `requests` the questions, `children` the sub-agents, `choosing`
-//! model and effort, `calls` calls without steps; `adopting` resumes a turn that another engine had in flight. Called by the
-//! session loop in `talaria-engine`, which owns the clock, the socket and the people.
+//! delivery of the input, `ending` and `stopping` the end, `requests` the questions, `consulting` those that the user's hook is
+//! asked about, `children` the sub-agents, `choosing` model and effort, `calls` calls without steps; `adopting` resumes a turn
+//! that another engine had in flight. Called by the session loop in `talaria-engine`, which owns the clock, the socket and the people.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -26,6 +26,7 @@ use crate::wire::server_request::{DynamicToolCallParams, ServerRequest};
 use talaria_core::background::{BackgroundCommand, UnendedCommand};
 use talaria_core::escrow::EscrowedAnswers;
 use talaria_core::event::{Escalation, Event, RateLimits, Usage};
+use talaria_core::hook::{HookVerdict, HookedCall};
 use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::item::{FileChange, Item};
 use talaria_core::outcome::{Outcome, Report};
@@ -37,6 +38,7 @@ mod approvals;
 mod calls;
 mod children;
 mod choosing;
+mod consulting;
 mod context;
 mod deadline;
 mod ending;
@@ -64,6 +66,7 @@ use calls::RawCalls;
 use children::Children;
 pub use children::sub_agents;
 pub use choosing::{Choosing, ToldBy};
+use consulting::ConsultedRequest;
 use context::ContextWatch;
 use deadline::Deadline;
 use ending::Waits;
@@ -91,6 +94,8 @@ pub struct Order {
     pub quiet_after: Option<Duration>,
     /// The gate before a person is asked.
     pub gate: ThreadGate,
+    /// Is the user's hook asked before a person is?
+    pub asks_hook: bool,
     /// Earlier answers, kept for this turn.
     pub escrow: EscrowedAnswers,
     /// Model and effort: the values in force, and those that this turn requests.
@@ -128,6 +133,8 @@ pub struct Turn {
     calls: RawCalls,
     context: ContextWatch,
     open_requests: Vec<OpenRequest>,
+    /// Requests about which the user's hook is being asked.
+    consulted: Vec<ConsultedRequest>,
     approvals: Approvals,
     children: Children,
     answer: AnswerText,
@@ -224,6 +231,13 @@ pub enum Input {
         /// Who.
         by: Who,
     },
+    /// The user's hook answered.
+    Consulted {
+        /// About which request.
+        ticket: TicketId,
+        /// What.
+        verdict: HookVerdict,
+    },
     /// A request to stop the turn.
     Interrupt {
         /// Who.
@@ -312,6 +326,13 @@ pub enum Output {
         /// The answer.
         result: Value,
     },
+    /// Ask the user's hook about a request, and say what it answered.
+    Consult {
+        /// Our name for the request.
+        ticket: TicketId,
+        /// What the hook reads.
+        call: Box<HookedCall>,
+    },
     /// Call a tool of ours for the model, and answer with what it returns. No question for people.
     CallTool {
         /// The request to be answered.
@@ -345,6 +366,7 @@ impl Turn {
             calls: RawCalls::default(),
             context: ContextWatch::default(),
             open_requests: Vec::new(),
+            consulted: Vec::new(),
             approvals: Approvals::default(),
             children: Children::default(),
             answer: AnswerText::default(),
@@ -395,6 +417,7 @@ impl Turn {
             Input::Notification(notification) => self.notice(now, notification),
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
             Input::Answer { ticket, answer, by } => self.take_answer(now, &ticket, &answer, by),
+            Input::Consulted { ticket, verdict } => self.take_verdict(now, &ticket, verdict),
             Input::Interrupt { by } => self.interrupt(now, by),
             Input::InterruptRefused { turn, why } => self.interrupt_refused(&turn, &why),
             Input::Settled(settlement) => self.take_reading(now, settlement),

@@ -51,7 +51,7 @@ use running::Running;
 pub use running::mint_ticket;
 pub use side_question::{SideAnswer, SideQuestion, SideQuestionError};
 pub use talaria_core::api::When;
-pub use tools::{ToolRunner, ToolWork};
+pub use tools::{HookWork, RequestHook, ToolRunner, ToolWork};
 
 /// Looks at what happens in a turn, and keeps it. Called by the session's own task, so a slow one delays only this
 /// session.
@@ -151,6 +151,8 @@ pub struct Options {
     pub quiet_after: Option<Duration>,
     /// Runs the tools that the thread was started with.
     pub tools: ToolRunner,
+    /// Asked before a person is, if there is one.
+    pub hook: Option<RequestHook>,
     /// Deny and allow rules.
     pub rules: Rules,
     /// Who answers what neither floor nor rules decide.
@@ -394,6 +396,7 @@ impl CodexConversation {
             deed: prompt.deed,
             cwd: self.started.cwd.clone(),
             has_file: self.started.path.is_some(),
+            asks_hook: self.options.hook.is_some(),
             escrow: EscrowedAnswers::new(escrow, self.now(), u64::try_from(now_ms()).unwrap_or_default()),
             gate: ThreadGate::new(
                 self.bounds.clone(),

@@ -44,14 +44,21 @@ pub enum Ruling {
     Ask {
         /// Why nothing else may, where the rules are the reason.
         why: Option<String>,
+        /// Neither floor nor rules can see all of it: nothing but a person may accept it.
+        is_only_for_people: bool,
     },
 }
 
 impl Ruling {
+    /// Nothing but a person decides it.
+    pub const fn for_people() -> Self {
+        Self::Ask { why: None, is_only_for_people: true }
+    }
+
     /// Why a person decides, where the rules are the reason.
     pub fn because(&self) -> Option<&str> {
         match self {
-            Self::Ask { why } => why.as_deref(),
+            Self::Ask { why, .. } => why.as_deref(),
             Self::Accept { .. } | Self::Decline { .. } => None,
         }
     }
@@ -72,7 +79,7 @@ impl RequestGate {
 
     /// Decides about what would happen at `place`; what happens nowhere has none, and is for a person.
     pub fn rule(&self, subject: &Subject<'_>, place: Option<Place>) -> Ruling {
-        let Some(place) = place else { return Ruling::Ask { why: None } };
+        let Some(place) = place else { return Ruling::for_people() };
         let verdict = match subject {
             Subject::Command(command) => match (command.action, &command.line) {
                 (CommandUse::Run, Some(line)) => {
@@ -80,7 +87,7 @@ impl RequestGate {
                     let ground = Ground { cwd: command.cwd, home, talaria };
                     self.rules.judge(&rules::RuleSubject::Command { line, ground }, place)
                 }
-                _ => return Ruling::Ask { why: None },
+                _ => return Ruling::for_people(),
             },
             Subject::Tool { tool, form } => {
                 self.rules.judge(&rules::RuleSubject::Tool { server: form.server, tool: *tool }, place)
@@ -88,7 +95,7 @@ impl RequestGate {
             Subject::Patch { changes: Some(_), .. }
             | Subject::Network { .. }
             | Subject::Permissions { .. } => self.rules.unless_unread(Verdict::Ask { doubt: None }),
-            Subject::Patch { changes: None, .. } | Subject::Words(_) => return Ruling::Ask { why: None },
+            Subject::Patch { changes: None, .. } | Subject::Words(_) => return Ruling::for_people(),
         };
         ruling(match self.answers {
             Answers::Person => verdict,
@@ -108,7 +115,10 @@ fn ruling(verdict: Verdict) -> Ruling {
             let who = if matches!(by, Permit::Everything) { Who::Mode } else { Who::Rule };
             Ruling::Accept { by: who, why: by.to_string() }
         }
-        Verdict::Ask { doubt } => Ruling::Ask { why: doubt.as_ref().and_then(because) },
+        Verdict::Ask { doubt } => Ruling::Ask {
+            why: doubt.as_ref().and_then(because),
+            is_only_for_people: doubt.is_some_and(|doubt| !matches!(doubt, Doubt::Leaves(_))),
+        },
     }
 }
 

@@ -1,10 +1,15 @@
-//! The user's hooks in a turn, as data: their standard input, and the meaning of their output.
+//! The user's hooks in a turn, as data: their standard input, and the meaning of their output. `tool_call` is the hook that
+//! decides about calls and requests.
 //!
 //! Pure. The output of a program is untrusted: secrets are masked, its size is bounded, and it reaches the model as
 //! untrusted context, never as the user's words.
 
+mod tool_call;
+
 use serde::{Deserialize, Serialize};
 use talaria_guard::redact::redact;
+
+pub use tool_call::{HookRuling, HookVerdict, HookedCall, read_verdict};
 
 /// The most that a program may answer, in bytes.
 pub const LONGEST_ANSWER: usize = 256 * 1024;
@@ -21,6 +26,8 @@ pub enum HookMoment {
     TurnStart,
     /// After a turn has ended.
     TurnEnd,
+    /// Before a call of one of Talaria's tools runs, and before a person is asked about a command, a patch or a tool.
+    ToolCall,
 }
 
 impl HookMoment {
@@ -29,6 +36,7 @@ impl HookMoment {
         match self {
             Self::TurnStart => "turn_start",
             Self::TurnEnd => "turn_end",
+            Self::ToolCall => "tool_call",
         }
     }
 }
@@ -38,20 +46,27 @@ impl HookMoment {
 pub struct HookCall {
     /// When it is called.
     pub hook: HookMoment,
-    /// The conversation.
-    pub session: String,
+    /// The conversation; none for a call from outside of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The number of the turn.
-    pub turn: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<i64>,
     /// Where the conversation works.
-    pub cwd: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
     /// The input of the turn.
-    pub prompt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
     /// How the turn ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<&'static str>,
     /// The model's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// The call that needs a decision.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub call: Option<HookedCall>,
 }
 
 /// Result of a program for a turn.
@@ -70,8 +85,28 @@ pub enum HookAnswerError {
     #[error("it answered with more than {LONGEST_ANSWER} bytes")]
     TooLong,
     /// It is no JSON, or of another shape.
-    #[error("its answer is not {{\"context\": \"text\"}}: {0}")]
-    Form(String),
+    #[error("its answer is not {expected}: {why}")]
+    Form {
+        /// The shape that was expected.
+        expected: &'static str,
+        /// The misfit.
+        why: String,
+    },
+}
+
+/// Parses an answer; none if the program printed nothing.
+fn parse_answer<T: serde::de::DeserializeOwned>(
+    output: &[u8],
+    expected: &'static str,
+) -> Result<Option<T>, HookAnswerError> {
+    if output.len() > LONGEST_ANSWER {
+        return Err(HookAnswerError::TooLong);
+    }
+    if output.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let misfit = |error: serde_json::Error| HookAnswerError::Form { expected, why: error.to_string() };
+    serde_json::from_slice(output).map(Some).map_err(misfit)
 }
 
 /// Reads what a program answered before a turn. No output is no context.
@@ -82,15 +117,8 @@ pub fn read_context(output: &[u8]) -> Result<HookContext, HookAnswerError> {
         #[serde(default)]
         context: Option<String>,
     }
-    if output.len() > LONGEST_ANSWER {
-        return Err(HookAnswerError::TooLong);
-    }
-    if output.trim_ascii().is_empty() {
-        return Ok(HookContext::default());
-    }
-    let answer: Answer =
-        serde_json::from_slice(output).map_err(|error| HookAnswerError::Form(error.to_string()))?;
-    let Some(text) = answer.context.filter(|text| !text.trim().is_empty()) else {
+    let answer: Option<Answer> = parse_answer(output, r#"{"context": "text"}"#)?;
+    let Some(text) = answer.and_then(|answer| answer.context).filter(|text| !text.trim().is_empty()) else {
         return Ok(HookContext::default());
     };
     // Masked before it is cut: half a secret is not recognised.
@@ -163,12 +191,13 @@ mod tests {
     fn a_program_reads_what_the_turn_is_about() {
         let call = HookCall {
             hook: HookMoment::TurnEnd,
-            session: "s".to_owned(),
-            turn: 2,
-            cwd: "/w".to_owned(),
-            prompt: "go".to_owned(),
+            session: Some("s".to_owned()),
+            turn: Some(2),
+            cwd: Some("/w".to_owned()),
+            prompt: Some("go".to_owned()),
             outcome: Some("completed"),
             answer: Some("done".to_owned()),
+            call: None,
         };
         expect![[r#"{"hook":"turn_end","session":"s","turn":2,"cwd":"/w","prompt":"go","outcome":"completed","answer":"done"}"#]]
             .assert_eq(&serde_json::to_string(&call).unwrap());

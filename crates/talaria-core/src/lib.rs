@@ -47,6 +47,7 @@ pub mod preferences;
 pub mod principal;
 pub mod prompt_cost;
 pub mod provider;
+pub mod quantity;
 mod raw;
 pub mod request;
 pub mod review;

@@ -27,7 +27,8 @@ pub fn account(
     window: Option<u64>,
 ) -> ContextReport {
     let ours = parts.iter().map(|part| part.tokens).sum::<Option<u64>>();
-    let rest = reported.zip(ours).map(|(reported, ours)| reported.saturating_sub(ours));
+    // Ours are estimates: where they exceed what was reported, the rest is not known, and not nothing.
+    let rest = reported.zip(ours).and_then(|(reported, ours)| reported.checked_sub(ours));
     ContextReport { session, parts, ours, reported, rest, window }
 }
 
@@ -41,7 +42,7 @@ mod tests {
         let report = account("s".to_owned(), parts, Some(5000), Some(200_000));
         assert_eq!((report.ours, report.rest), (Some(401), Some(4599)));
         assert_eq!(account("s".to_owned(), Vec::new(), Some(7), None).rest, Some(7));
-        assert_eq!(account("s".to_owned(), vec![part("memory", Some(400))], Some(7), None).rest, Some(0));
+        assert_eq!(account("s".to_owned(), vec![part("memory", Some(400))], Some(7), None).rest, None);
     }
 
     #[test]

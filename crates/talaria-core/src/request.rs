@@ -143,6 +143,19 @@ pub enum Ask {
         /// The page.
         url: String,
     },
+    /// May this call of one of Talaria's own tools run? Talaria asks this itself, where `hooks.tool_call` leaves it to a person.
+    OwnTool {
+        /// The thread whose model calls it.
+        thread: ThreadId,
+        /// The call.
+        item: ItemId,
+        /// The tool.
+        tool: String,
+        /// The arguments of the call, as JSON.
+        arguments: String,
+        /// Why a person is asked.
+        reason: String,
+    },
     /// Questions of the model to the person.
     Input {
         /// The thread that asks.
@@ -238,6 +251,7 @@ impl Ask {
             | Self::Patch { thread, .. }
             | Self::Permissions { thread, .. }
             | Self::WebPage { thread, .. }
+            | Self::OwnTool { thread, .. }
             | Self::Input { thread, .. }
             | Self::Elicitation { thread, .. } => Some(thread),
             Self::Tool { thread, .. } | Self::Unsupported { thread, .. } => thread.as_ref(),
@@ -269,7 +283,9 @@ impl Ask {
             Self::Tool { persist, .. } => {
                 (persist.contains(&Persist::Session), persist.contains(&Persist::Always))
             }
-            Self::Input { .. } | Self::Elicitation { .. } | Self::TaskPower { .. } => (false, false),
+            Self::Input { .. } | Self::Elicitation { .. } | Self::TaskPower { .. } | Self::OwnTool { .. } => {
+                (false, false)
+            }
             Self::Host { .. } | Self::Unsupported { .. } => return Vec::new(),
         };
         let lasting = [(session, Decision::AcceptForSession), (always, Decision::AcceptAlways)];
@@ -346,6 +362,8 @@ pub enum Who {
     Mode,
     /// The hard floor, which applies in every mode.
     Floor,
+    /// The user's program `hooks.tool_call`.
+    Hook,
 }
 
 impl fmt::Display for Who {
@@ -363,6 +381,7 @@ impl fmt::Display for Who {
             Self::Rule => "a rule of yours",
             Self::Mode => "the mode",
             Self::Floor => "Talaria's hard floor",
+            Self::Hook => "your hook",
         })
     }
 }

@@ -78,6 +78,7 @@ use tasks::queue::Queue;
 use tools::WebReader;
 use tools::ledger::CallLedger;
 pub use tools::outside::{OutsideTool, outside_tools};
+use tools::questions::TurnQuestions;
 
 use access::caller;
 use journal::rows;
@@ -138,6 +139,7 @@ struct Inner {
     /// Whether any conversation of the home has delegated anything; where none has, no turn looks for results.
     has_delegations: AtomicBool,
     hooks: HookDesk,
+    questions: TurnQuestions,
     host_limits: PoolLimits,
     /// The hosts that `talaria stop` ended while no engine lived.
     stopped_hosts: HashSet<String>,

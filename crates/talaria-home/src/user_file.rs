@@ -1,10 +1,10 @@
 //! Replaces a text file that belongs to the user: whole or not at all, and only as long as it is what was read.
 //!
-//! Owns the lock (on the directory, so that no lock file remains), the temporary file, the comparison before the rename
-//! and the rename. A symbolic link is kept: the file that it names is replaced and keeps its mode and, where that is
-//! allowed, its owner. A file that its owner made read-only is not replaced, although a rename could. The caller owns
-//! the meaning of the text: `config set`, the runtime switch, migration and import. Blocks; not for the engine's
-//! actors.
+//! Owns the lock (on the directory, so that no lock file remains), the temporary file, the comparison before the exchange
+//! of the two files, the exchange, and the comparison after it: an edit between the two comparisons is restored. A symbolic link
+//! is kept: the file that it names is replaced and keeps its mode and, where that is allowed, its owner. A file that its owner
+//! made read-only is not replaced, although a rename could. The caller owns the meaning of the text: `config set`, the runtime
+//! switch, migration and import. Blocks; not for the engine's actors.
 
 mod error;
 mod find;
@@ -121,7 +121,7 @@ impl LockedUserFile {
         let written = temporary::Temporary::write(&self.real, new, self.content.as_ref(), self.new_mode)?;
         self.compare()?;
         blocking_point("after:file-compared");
-        written.rename_to(&self.real)?;
+        written.take_place_of(&self.real, self.text(), new)?;
         blocking_point("after:file-renamed");
         self.keep_directory();
         Ok(())

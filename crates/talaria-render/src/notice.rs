@@ -69,10 +69,10 @@ pub fn decided(decision: Decision, by: Who, why: Option<&str>, paint: Paint) -> 
         (_, Who::Talaria) => {
             warn(&format!("{arrow} {decision} by {by}: this is not for a person to answer"), paint)
         }
-        (Decision::Decline, Who::Rule | Who::Floor) => {
+        (Decision::Decline, Who::Rule | Who::Floor | Who::Hook) => {
             warn(&format!("{arrow} {decision} by {}", why.unwrap_or("a rule")), paint)
         }
-        (_, Who::Rule | Who::Mode | Who::Floor) => {
+        (_, Who::Rule | Who::Mode | Who::Floor | Who::Hook) => {
             dim(&format!("{arrow} {decision} by {}", why.unwrap_or("a rule")), paint)
         }
         _ => {

@@ -130,6 +130,11 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
             page.field("site", Some(site));
             page.field("note", Some(WEB_NOTE));
         }
+        Ask::OwnTool { tool, arguments, reason, .. } => {
+            page.title(&format!("The model calls {}", reveal_line(tool)));
+            page.quoted(arguments);
+            page.field("reason", Some(reason));
+        }
         Ask::Input { questions, blocking, .. } => {
             let count = questions.len();
             let what = if count == 1 { "something".to_owned() } else { format!("{count} things") };

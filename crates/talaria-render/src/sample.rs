@@ -270,6 +270,16 @@ pub fn ask_web_page(evil: &str) -> Ask {
     }
 }
 
+pub fn ask_own_tool(evil: &str) -> Ask {
+    Ask::OwnTool {
+        thread: ThreadId::new("th-1"),
+        item: ItemId::new("o-2"),
+        tool: "talaria_memory".into(),
+        arguments: format!("{{\"op\":\"{evil}\"}}"),
+        reason: format!("a look{evil}"),
+    }
+}
+
 pub fn question(id: &str, text: &str, labels: &[&str]) -> Question {
     let option =
         |label: &&str| QuestionOption { label: (*label).into(), description: format!("about {label}") };
@@ -352,6 +362,7 @@ pub fn every_ask(evil: &str) -> Vec<Ask> {
         ask_permissions(evil),
         ask_task_power(evil),
         ask_web_page(evil),
+        ask_own_tool(evil),
         ask_input(vec![question("q", evil, &[evil, "blue"])]),
         ask_form(evil),
         ask_url(evil),

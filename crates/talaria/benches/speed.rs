@@ -257,6 +257,7 @@ fn order() -> Order {
         baseline: Usage::default(),
         limit: None,
         quiet_after: Some(Duration::from_secs(60)),
+        asks_hook: false,
         escrow: EscrowedAnswers::default(),
         choosing: Choosing::default(),
         gate: ThreadGate::new(bounds, Rules::default(), Answers::Everything, Some("/home/me".to_owned())),

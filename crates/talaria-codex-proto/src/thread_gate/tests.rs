@@ -56,8 +56,8 @@ fn told(gate: &ThreadGate, request: &ServerRequest) -> String {
     match ruling {
         Ruling::Accept { by, why } => format!("{at}: accepted by {by} ({why})"),
         Ruling::Decline { by, why } => format!("{at}: declined by {by} ({why})"),
-        Ruling::Ask { why: None } => format!("{at}: a person decides"),
-        Ruling::Ask { why: Some(why) } => format!("{at}: a person decides, because {why}"),
+        Ruling::Ask { why: None, .. } => format!("{at}: a person decides"),
+        Ruling::Ask { why: Some(why), .. } => format!("{at}: a person decides, because {why}"),
     }
 }
 

@@ -5,9 +5,9 @@
 //! not sent; its author is informed, and the question stays open.
 
 use super::approvals::{label, refusal_note};
-use super::flight::RequestIdentity;
+use super::consulting::{JudgedRequest, tool_name};
 use super::offered::Telling;
-use super::{Fate, Moment, OpenItem, Opened, Output, Phase, Record, Settling, Turn};
+use super::{Fate, Moment, OpenItem, Output, Phase, Record, Settling, Turn};
 use crate::project;
 use crate::wire::reply;
 use crate::wire::server_request::ServerRequest;
@@ -60,7 +60,8 @@ impl Turn {
         id: RequestId,
         request: ServerRequest,
     ) {
-        let known = self.open_requests.iter().any(|open| open.id == id);
+        let known = self.open_requests.iter().any(|open| open.id == id)
+            || self.consulted.iter().any(|consulted| consulted.judged.id == id);
         // Requests of a Codex that has ended cannot be answered.
         if known || self.is_codex_gone() {
             return;
@@ -78,18 +79,23 @@ impl Turn {
         let subject = project::subject(&request, changes_in(&ask));
         let (place, ruling) = self.order.gate.judge(&request, subject.as_ref());
         let binding = project::binding(&request, subject.as_ref());
+        let name = tool_name(subject.as_ref());
         let ask = ask.because(ruling.because());
-        let asked = RequestIdentity::new(id.clone(), &request);
-        let opened = Opened { ticket: ticket.clone(), asked, binding: binding.clone(), place };
-        self.outputs.push_back(Output::Record(Record::Opened(Box::new(opened))));
-        let digest = binding.as_ref().map(|binding| binding.subject.clone());
-        self.emit(Event::RequestOpened { id: ticket.clone(), ask: Box::new(ask.clone()), place, digest });
-        if reply::refusal(&request).is_some() {
+        let is_refused = reply::refusal(&request).is_some();
+        let mut judged = JudgedRequest { ticket: ticket.clone(), id, request, ask, binding, place };
+        if is_refused {
+            self.announce_request(&judged);
             return self.note_refusal(ticket);
         }
-        let open = OpenRequest { ticket: ticket.clone(), id, request, ask, binding, answered: false };
-        self.open_requests.push(open);
-        self.ask_person(now);
+        if let Ruling::Ask { is_only_for_people, .. } = &ruling
+            && answerable
+        {
+            match self.consult(judged, name.as_deref(), *is_only_for_people) {
+                Some(unconsulted) => judged = unconsulted,
+                None => return,
+            }
+        }
+        self.show(now, judged);
         match ruling {
             _ if !answerable => self.decide(now, &ticket, &Decision::Decline.into(), Who::Talaria, None),
             Ruling::Accept { by, why } => self.decide(now, &ticket, &Decision::Accept.into(), by, Some(why)),
@@ -211,6 +217,7 @@ impl Turn {
     }
 
     pub(super) fn close_request(&mut self, now: Moment, id: &RequestId) {
+        self.show_consulted(|judged| judged.id == *id);
         let Some(at) = self.open_requests.iter().position(|open| open.id == *id) else {
             return self.awaited_is_over(now, |asked| asked.id == *id);
         };
@@ -285,19 +292,22 @@ impl Turn {
 
     /// The end of a turn ends its questions, not those of its sub-agents.
     pub(super) fn void_own_requests(&mut self) {
-        let children = &self.children;
-        let is_child =
-            |open: &OpenRequest| open.request.scope().thread.is_some_and(|thread| children.has(thread));
-        let (theirs, ours) = std::mem::take(&mut self.open_requests).into_iter().partition(is_child);
+        let children: Vec<ThreadId> = self.children.threads().cloned().collect();
+        let is_child = |request: &ServerRequest| {
+            request.scope().thread.is_some_and(|thread| children.iter().any(|child| child.as_str() == thread))
+        };
+        self.show_consulted(|judged| !is_child(&judged.request));
+        let open = std::mem::take(&mut self.open_requests).into_iter();
+        let (theirs, ours) = open.partition(|open| is_child(&open.request));
         self.open_requests = theirs;
         self.void(ours, End::Ended);
-        let children: Vec<ThreadId> = self.children.threads().cloned().collect();
         self.void_awaited(End::Ended, |record| {
             record.asked.thread.as_ref().is_none_or(|thread| !children.contains(thread))
         });
     }
 
     pub(super) fn void_requests_of(&mut self, thread: &ThreadId) {
+        self.show_consulted(|judged| judged.request.scope().thread == Some(thread.as_str()));
         let is_theirs = |open: &OpenRequest| open.request.scope().thread == Some(thread.as_str());
         let (theirs, others) = std::mem::take(&mut self.open_requests).into_iter().partition(is_theirs);
         self.open_requests = others;
@@ -306,6 +316,7 @@ impl Turn {
     }
 
     pub(super) fn void_requests(&mut self, end: End) {
+        self.show_consulted(|_| true);
         let all = std::mem::take(&mut self.open_requests);
         self.void(all, end);
         self.void_awaited(end, |_| true);
@@ -344,7 +355,7 @@ pub(super) struct Decided {
 /// Was it declined because no one could be asked, or no one had to be?
 pub(super) fn counts_as_declined(decision: Decision, by: Who) -> bool {
     let is_no = matches!(decision, Decision::Decline | Decision::Cancel);
-    is_no && matches!(by, Who::Nobody | Who::Talaria | Who::Rule | Who::Floor)
+    is_no && matches!(by, Who::Nobody | Who::Talaria | Who::Rule | Who::Floor | Who::Hook)
 }
 
 /// The changes that a question is about, if it is about changes that are known.

@@ -11,6 +11,7 @@ mod captured;
 mod children;
 mod choosing;
 mod compaction;
+mod consulted;
 mod ends;
 mod items;
 mod properties;

@@ -18,14 +18,15 @@ use talaria_codex_proto::wire::history::History;
 use talaria_codex_proto::wire::reply;
 use talaria_core::background::UnendedCommand;
 use talaria_core::event::{Escalation, Event, Started};
-use talaria_core::ids::{ItemId, RequestId, ThreadId, TurnId};
+use talaria_core::hook::HookVerdict;
+use talaria_core::ids::{ItemId, RequestId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::tool::ToolOutcome;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::rollout;
-use super::tools::ToolWork;
+use super::tools::{HookWork, ToolWork};
 use crate::client::CallError;
 use crate::host::{Host, Probe};
 use crate::permit::SendPermit;
@@ -236,6 +237,16 @@ impl Errands {
             Done::Nothing
         });
         self.calls.push(OpenCall { host, id, work });
+    }
+
+    /// Asks the user's hook about a request. One that breaks leaves the request to a person.
+    pub(super) fn consult(&mut self, ticket: TicketId, asked: HookWork) {
+        self.running.spawn(async move {
+            let broken =
+                |_| HookVerdict::Ask { reason: Some("asking it stopped with an internal error".to_owned()) };
+            let verdict = AssertUnwindSafe(asked).catch_unwind().await.unwrap_or_else(broken);
+            Done::Input(Input::Consulted { ticket, verdict })
+        });
     }
 
     /// Answers the calls that still run when the turn is over. A Codex that ended the turn ignores that; one that was only

@@ -1,4 +1,5 @@
-//! Running Talaria's tools in a conversation: the conversation knows no tool, it is constructed with a runner.
+//! Running Talaria's tools in a conversation, and asking the user's hook about requests: the conversation knows neither, it is
+//! constructed with a runner and a hook.
 //!
 //! A call runs concurrently with the turn; if the turn ends first, nothing awaits its outcome any more. A runner whose
 //! calls change something must not depend on being waited for.
@@ -7,6 +8,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use talaria_core::hook::{HookVerdict, HookedCall};
 use talaria_core::tool::{ToolInvocation, ToolOutcome};
 
 /// A call of a tool while it runs.
@@ -42,5 +44,30 @@ impl Default for ToolRunner {
 impl fmt::Debug for ToolRunner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ToolRunner")
+    }
+}
+
+/// The hook's answer while it is awaited.
+pub type HookWork = Pin<Box<dyn Future<Output = HookVerdict> + Send>>;
+
+/// Asks the user's hook about the requests of a conversation, before a person is asked.
+#[derive(Clone)]
+pub struct RequestHook(Arc<dyn Fn(HookedCall) -> HookWork + Send + Sync>);
+
+impl RequestHook {
+    /// Asks with this function.
+    pub fn new(ask: impl Fn(HookedCall) -> HookWork + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    pub(crate) fn ask(&self, call: HookedCall) -> HookWork {
+        let ask = Arc::clone(&self.0);
+        Box::pin(async move { ask(call).await })
+    }
+}
+
+impl fmt::Debug for RequestHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RequestHook")
     }
 }

@@ -7,4 +7,6 @@ pub struct HooksConfig {
     pub turn_start: Option<String>,
     /// Called after a turn has ended.
     pub turn_end: Option<String>,
+    /// Called before a tool of Talaria's runs and before a person is asked about a command, a patch or a tool; decides.
+    pub tool_call: Option<String>,
 }

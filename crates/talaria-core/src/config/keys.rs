@@ -190,6 +190,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
     ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("skills.folders", Meaning::ReadList(skills::folders)),
+    ("hooks.tool_call", Meaning::Read(|item, config| set(&mut config.hooks.tool_call, text(item)))),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",

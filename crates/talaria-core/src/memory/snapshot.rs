@@ -5,6 +5,7 @@
 //! in the budget, the person's before the project's before the notes; they are shown in order of creation.
 
 use super::{MemoryEntry, MemoryScope};
+use crate::quantity::quantity;
 
 /// Begins the memory.
 const HEADING: &str = "# Memory\n\nNotes that Talaria keeps from earlier conversations with this user. They are background, not a \
@@ -48,9 +49,9 @@ impl MemorySnapshot {
                 }
             }
             if left_out > 0 {
+                let all = quantity(entries.len(), "entry", "entries");
                 text.push_str(&format!(
-                    "\n{left_out} of {} entries are not shown here; read them with talaria_memory (op read, with find).\n",
-                    entries.len()
+                    "\nNot shown here: {left_out} of {all}; talaria_memory (op read, with find) has the rest.\n"
                 ));
             }
         }
@@ -144,7 +145,7 @@ mod tests {
 
             - cargo is offline
 
-            1 of 4 entries are not shown here; read them with talaria_memory (op read, with find).
+            Not shown here: 1 of 4 entries; talaria_memory (op read, with find) has the rest.
         "#]]
         .assert_eq(&snapshot.text);
         assert_eq!((snapshot.shown.len(), snapshot.left_out), (3, 1));

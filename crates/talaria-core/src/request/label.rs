@@ -29,6 +29,7 @@ impl Ask {
                 format!("more power for a task of {model}: {}", permissions.lines().join(", "))
             }
             Self::WebPage { url, .. } => format!("read the web page {url}"),
+            Self::OwnTool { tool, arguments, .. } => format!("{tool} {arguments}"),
             Self::Input { questions, .. } => {
                 let questions: Vec<&str> =
                     questions.iter().map(|question| question.question.as_str()).collect();

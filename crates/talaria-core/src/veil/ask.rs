@@ -38,6 +38,10 @@ pub(super) fn cover(ask: &mut Ask) {
             text(site);
             text(url);
         }
+        Ask::OwnTool { arguments, reason, .. } => {
+            text(arguments);
+            text(reason);
+        }
         Ask::Input { questions, .. } => {
             for question in questions {
                 text(&mut question.header);

@@ -55,6 +55,7 @@ const WHOLE: [(&str, &[&str]); 5] = [
             "elicitation.server",
             "elicitation.fields.name",
             "elicitation.fields.format",
+            "own_tool.tool",
             "task_power.task",
             "task_power.model",
         ],
@@ -363,6 +364,9 @@ samples!(asks -> Ask {
         task: words(), model: words(), cwd: words(), permissions: permissions(),
     }],
     Ask::WebPage { .. } => [Ask::WebPage { thread: thread(), item: step(), site: words(), url: words() }],
+    Ask::OwnTool { .. } => [Ask::OwnTool {
+        thread: thread(), item: step(), tool: words(), arguments: words(), reason: words(),
+    }],
     Ask::Input { .. } => [Ask::Input {
         thread: thread(), item: Some(step()), blocking: None,
         questions: vec![Asked {

@@ -89,6 +89,22 @@ impl Card {
     }
 }
 
+/// Calls over MCP, which no id connects with their steps: what they carry is delivered once all of them ended well.
+#[derive(Default)]
+struct BridgedCalls {
+    open: Vec<ItemId>,
+    has_failed: bool,
+}
+
+impl BridgedCalls {
+    /// A step ended; returns whether the runtime has what all calls so far returned.
+    fn end(&mut self, item: &ItemId, status: Status) -> bool {
+        self.open.retain(|open| open != item);
+        self.has_failed |= status != Status::Completed;
+        self.open.is_empty() && !self.has_failed
+    }
+}
+
 /// The journal of one turn.
 pub(crate) struct Journal {
     shelf: EngineServices,
@@ -130,6 +146,8 @@ pub(crate) struct Journal {
     offered: Vec<OfferedTool>,
     /// Whether this turn may carry results of delegated tasks.
     carries: bool,
+    /// The calls of `talaria_delegate` over MCP.
+    bridged: BridgedCalls,
     broken: bool,
 }
 
@@ -166,6 +184,7 @@ impl Journal {
             progress: None,
             offered: Vec::new(),
             carries: false,
+            bridged: BridgedCalls::default(),
             broken: false,
         }
     }
@@ -415,6 +434,12 @@ impl Watcher for Journal {
                 self.changes.push(self.shelf.background.remove(&self.session, id));
             }
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
+            Event::ItemStarted { item } => {
+                if matches!(&item.body, ItemBody::Tool { tool, .. } if tool == delegate::NAME) {
+                    self.carries = true;
+                    self.bridged.open.push(item.id.clone());
+                }
+            }
             Event::ItemCompleted { item } => {
                 self.points.push("item");
                 match &item.body {
@@ -422,6 +447,12 @@ impl Watcher for Journal {
                         self.delivered(&item.id);
                         if *status == Status::Completed {
                             self.deliver_results(Some(ResultCarrier::Call(item.id.clone())));
+                        }
+                    }
+                    ItemBody::Tool { tool, status, .. } if tool == delegate::NAME => {
+                        self.carries = true;
+                        if self.bridged.end(&item.id, *status) {
+                            self.deliver_results(Some(delegate::outside_carrier()));
                         }
                     }
                     ItemBody::Command { command, cwd, status: Status::Completed, .. } => {

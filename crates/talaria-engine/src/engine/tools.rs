@@ -7,9 +7,11 @@
 
 mod arguments;
 pub(crate) mod delegate;
+mod hooked;
 pub(crate) mod ledger;
 mod memory;
 pub(crate) mod outside;
+pub(crate) mod questions;
 mod recall;
 mod skill;
 mod web;
@@ -131,13 +133,26 @@ impl Inner {
             call: call.clone(),
         };
         let ground = LedgerGround { shelf: &self.shelf, tasks: &self.tasks, ended: self.ended.subscribe() };
-        let (engine, session) = (Arc::clone(self), session.clone());
         let tool = found.map(|(tool, _)| tool);
-        self.calls
-            .answer(ground, asked, move || async move {
-                engine.run_tool(&session, tool, call, surroundings).await
-            })
-            .await
+        let judge = {
+            let (engine, session, call) = (Arc::clone(self), session.clone(), call.clone());
+            move || async move { engine.judge_call(&session, tool, &call).await }
+        };
+        let (engine, session) = (Arc::clone(self), session.clone());
+        let work = move || {
+            let (engine, session, call) = (Arc::clone(&engine), session.clone(), call.clone());
+            let surroundings = surroundings.clone();
+            async move { engine.run_tool(&session, tool, call, surroundings).await }
+        };
+        self.calls.answer(ground, asked, judge, work).await
+    }
+
+    /// Returns the configuration if this call may run, as far as rights and configuration say so.
+    fn may_use(&self, tool: EngineTool, call: &ToolInvocation) -> Result<Config, &'static str> {
+        if !call.caller.rights().permit(tool.effect(&call.arguments)) {
+            return Err("a sub-agent may only read; nothing was changed. The main conversation can do this");
+        }
+        permitted(tool, self.home.load_config())
     }
 
     async fn run_tool(
@@ -148,16 +163,12 @@ impl Inner {
         surroundings: Surroundings,
     ) -> ToolReturn {
         let tool = tool.ok_or("Talaria has no such tool")?;
-        if !call.caller.rights().permit(tool.effect(&call.arguments)) {
-            return Err("a sub-agent may only read; nothing was changed. The main conversation can do this"
-                .to_owned());
-        }
-        let config = permitted(tool, self.home.load_config())?;
+        let config = self.may_use(tool, &call)?;
         match tool {
-            EngineTool::Recall => self.recall(session, &call.arguments, config.recall.scope).await,
+            EngineTool::Recall => Ok(self.recall(session, &call.arguments, config.recall.scope).await?),
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
             EngineTool::Skill => self.use_skills(session, &call).await,
-            EngineTool::Web => self.read_web(session, &call, &config.web).await,
+            EngineTool::Web => Ok(self.read_web(session, &call, &config.web).await?),
             EngineTool::Delegate => self.delegate(session, &call, &config, surroundings).await,
         }
     }
@@ -170,7 +181,7 @@ fn permitted(
 ) -> Result<Config, &'static str> {
     let is_in_doubt = |problem: &ConfigProblem| {
         let key = problem.key.as_deref();
-        let sections = ["tools", "recall", "memory", "web", "delegation"];
+        let sections = ["tools", "recall", "memory", "web", "delegation", "hooks"];
         problem.is_error() && key.is_none_or(|key| sections.iter().any(|section| key.starts_with(section)))
     };
     match read {

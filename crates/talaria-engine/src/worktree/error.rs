@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use talaria_core::next_step::NextStep;
+use talaria_core::quantity::quantity;
 
 /// How many names are shown of a list.
 const SHOWN: usize = 10;
@@ -213,7 +214,7 @@ fn uncommitted(files: usize) -> String {
     if files == 0 {
         "nothing uncommitted".to_owned()
     } else {
-        format!("{files} files with uncommitted changes")
+        format!("{} with uncommitted changes", quantity(files, "file", "files"))
     }
 }
 

@@ -253,7 +253,7 @@ async fn depth_and_number_are_bounded_before_anything_starts(codex: Codex) {
         Reply::say("Done."),
     ]);
     assert_eq!(home.run("again").await.1.outcome, Outcome::Completed);
-    assert!(returned(&home, "again")[0].contains("at most 1 delegated tasks"));
+    assert!(returned(&home, "again")[0].contains("at most 1 delegated task of"));
     let owner = tasks(&home).await.last().unwrap().owner.clone();
     assert_eq!(tasks(&home).await.len(), 3, "the task delegated one itself");
     assert_eq!(owner.delegator(), Some(tasks(&home).await[1].session.as_str()));

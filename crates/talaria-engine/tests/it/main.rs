@@ -11,6 +11,7 @@ mod asked;
 mod asks;
 mod attaching;
 mod bare;
+mod call_hooks;
 mod choosing;
 mod compacting;
 mod context;

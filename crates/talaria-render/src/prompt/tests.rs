@@ -42,6 +42,8 @@ fn only_choices_that_exist_are_offered() {
         [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
         [x] no, stop the turn: 
         --
+        [y] yes, once  [n] no, continue  [r] no, and say why  [x] no, stop the turn: 
+        --
         [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
         [x] no, stop the turn: 
         --

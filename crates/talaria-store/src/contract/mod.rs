@@ -175,6 +175,7 @@ macro_rules! contract_tests {
             tool_calls: [
                 an_offer_is_kept_once,
                 a_call_begins_once,
+                a_call_that_is_declined_never_began,
                 what_a_former_engine_left_running_is_unknown,
                 a_sealed_result_is_erased_when_it_is_delivered,
                 the_end_of_a_turn_erases_the_results_of_its_calls,

@@ -94,6 +94,23 @@ pub async fn a_call_begins_once(store: Store) {
     }
 }
 
+/// A call is declined only where it could begin, and then it does not.
+pub async fn a_call_that_is_declined_never_began(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let decline = || ToolCallStep::Decline { result_sealed: Some(b"no".to_vec()) };
+    offered(&store, &id, "a").await;
+    step(&store, &id, 20, "a", decline()).await.unwrap();
+    let declined = row(&store, "a").await;
+    assert_eq!((declined.state, declined.runs, declined.effect), (ToolCallState::Failed, 0, None));
+    assert_eq!(declined.result_sealed.as_deref(), Some(&b"no"[..]));
+    for further in [run(ToolEffect::Changes), run(ToolEffect::Reads), end(ToolCallState::Done), decline()] {
+        assert!(is_conflict(&step(&store, &id, 21, "a", further).await));
+    }
+    offered(&store, &id, "b").await;
+    step(&store, &id, 20, "b", run(ToolEffect::Changes)).await.unwrap();
+    assert!(is_conflict(&step(&store, &id, 21, "b", decline()).await), "it runs");
+}
+
 /// A call running when its engine ended has an unknown outcome, and only a call that reads may run again.
 pub async fn what_a_former_engine_left_running_is_unknown(store: Store) {
     let id = scene::session(&store, "one").await;

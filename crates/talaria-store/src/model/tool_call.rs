@@ -31,6 +31,8 @@ pub struct NewToolCall {
 pub enum ToolCallStep {
     /// It begins to run. A conflict unless it was only offered, or it only reads and no engine runs it.
     Run { effect: ToolEffect },
+    /// It is refused before it ran. A conflict where it could not begin to run either.
+    Decline { result_sealed: Option<Vec<u8>> },
     /// It ended. A conflict unless the engine of this batch runs it.
     End { state: ToolCallState, result_sealed: Option<Vec<u8>> },
 }

@@ -117,6 +117,7 @@ pub(crate) async fn step(
 ) -> Result<(), StoreError> {
     let word = match &step {
         ToolCallStep::Run { .. } => "run",
+        ToolCallStep::Decline { .. } => "be declined",
         ToolCallStep::End { .. } => "end",
     };
     let query = match step {
@@ -135,6 +136,19 @@ pub(crate) async fn step(
         .bind(batch.epoch)
         .bind(effect == ToolEffect::Changes)
         .bind(batch.at),
+        ToolCallStep::Decline { result_sealed } => sqlx::query(
+            "update tool_call set state = 'failed', epoch = $5, ended_at = $6, delivered_at = null,
+                 result_sealed = case when closed_at is null then $7 end
+             where thread = $1 and turn = $2 and call_id = $3 and session = $4
+                 and (state = 'offered' or changes = 0 and (state <> 'running' or epoch < $5))",
+        )
+        .bind(key.thread.as_str().to_owned())
+        .bind(key.turn.as_str().to_owned())
+        .bind(key.call.as_str().to_owned())
+        .bind(batch.session.as_str())
+        .bind(batch.epoch)
+        .bind(batch.at)
+        .bind(result_sealed),
         ToolCallStep::End { state, result_sealed } => sqlx::query(
             "update tool_call set state = $6, ended_at = $7,
                  result_sealed = case when closed_at is null then $8 end

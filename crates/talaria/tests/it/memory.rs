@@ -134,3 +134,62 @@ async fn a_full_disk_loses_nothing_and_the_file_is_written_when_there_is_space()
     assert_eq!(written, all);
     scene.close().await;
 }
+
+/// What an editor writes between the last look at the file and the exchange is neither replaced nor lost, also when the engine
+/// is killed at that very moment.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_between_the_comparison_and_the_exchange_is_kept() {
+    let mut scene = Scene::empty().await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    scene.run(&["memory", "add", "Prefers tabs"]).await.exits(0);
+    let path = scene.home().join("memories/USER.md");
+    let listed = async || {
+        let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
+        let mut texts: Vec<String> =
+            rows.iter().map(|row| row["text"].as_str().unwrap().to_owned()).collect();
+        texts.sort();
+        texts
+    };
+    // Once as an editor that writes into the file, once as one that replaces it.
+    for (round, is_replaced) in [false, true].into_iter().enumerate() {
+        let mut trap = points.trap("after:file-compared", 0);
+        let added = format!("Added {round}");
+        let running = scene.start(&["memory", "add", &added]);
+        let held = trap.reached().await.unwrap();
+        let edited = format!("{}§\nTyped {round}\n", file(&scene));
+        match is_replaced {
+            false => fs::write(&path, edited).unwrap(),
+            true => {
+                let other = scene.home().join("memories/other");
+                fs::write(&other, edited).unwrap();
+                fs::rename(other, &path).unwrap();
+            }
+        }
+        drop(held);
+        running.end().await.exits(0);
+        let texts = listed().await;
+        assert!(texts.contains(&added) && texts.contains(&format!("Typed {round}")), "{texts:?}");
+        assert_eq!(file(&scene).lines().filter(|line| *line != "§").count(), texts.len(), "{}", file(&scene));
+    }
+    // The engine dies with the two files exchanged: the edit is beside the file, under a name that people see.
+    let pid = scene.engine_pid().await.unwrap();
+    let mut trap = points.trap("after:file-compared", 0);
+    let running = scene.start(&["memory", "add", "Added 2"]);
+    let held = trap.reached().await.unwrap();
+    fs::write(&path, "Typed 2\n").unwrap();
+    let mut exchanged = points.trap("after:file-exchanged", 0);
+    drop(held);
+    let held = exchanged.reached().await.unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    drop(held);
+    running.end().await;
+    scene.run(&["memory", "add", "Added 3"]).await.exits(0);
+    let kept = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let kept: Vec<_> = kept.filter(|path| path.to_string_lossy().contains(".kept-")).collect();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert_eq!(fs::read_to_string(&kept[0]).unwrap(), "Typed 2\n");
+    let texts = listed().await;
+    assert!(texts.contains(&"Added 2".to_owned()) && texts.contains(&"Added 3".to_owned()), "{texts:?}");
+    scene.close().await;
+}

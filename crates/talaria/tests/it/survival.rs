@@ -3,12 +3,13 @@
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
-//! Talaria's own tools, `review` to reviews of finished turns. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
+//! Talaria's own tools, `delegation` to results of delegated tasks, `review` to reviews of finished turns. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
 //! text, and reports each.
 
 mod audit;
 mod calls;
 mod database;
+mod delegation;
 mod escrow;
 mod fault;
 mod first_start;
@@ -27,7 +28,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 
 use audit::{Tally, Violation, Wrong, examine};
-use fault::{Fault, ON_REAL, ON_STAND_IN, Strike, at_every_point, at_every_write, by_chance};
+use fault::{Fault, Nth, ON_REAL, ON_STAND_IN, Side, Strike, at_every_point, at_every_write, by_chance};
 use lane::{Lane, program};
 use play::{Played, newer_program, play};
 
@@ -171,6 +172,25 @@ async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
     let tally = play_all(lanes).await;
     report("faults at every write", &tally);
     assert_eq!(tally.faults, count, "every fault was injected");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_a_hook_decides_has_one_answer_whoever_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Playing<'_> = Vec::new();
+    for codex in Codex::both() {
+        let fault = |side, strike| {
+            let (write, nth, beside, skip) = ("hook-decided", Nth::First, 0, 0);
+            Fault { write, side, strike, nth, beside, skip }
+        };
+        let sides = [Side::Before, Side::After];
+        let faults = sides.into_iter().flat_map(|side| ON_REAL.map(|strike| fault(side, strike)));
+        let lane = real(&codex).await;
+        lane.allow_by_hook();
+        lanes.push(Box::pin(run_lane(lane, chosen(faults.collect()), &newer, true)));
+    }
+    report("requests that a hook decides, and who is killed", &play_all(lanes).await);
 }
 
 /// `TALARIA_FAULT_ROUNDS` says how many, `TALARIA_FAULT_SEED` repeats them.

@@ -182,6 +182,7 @@ impl Ledger {
             }
             Output::Interrupt { .. }
             | Output::CallTool { .. }
+            | Output::Consult { .. }
             | Output::Record(Record::EscrowUsed { .. })
             | Output::Heard(_)
             | Output::Start

@@ -36,6 +36,8 @@
 //! answer req-1 accept by user          tickets are counted from 1, one for each request that is offered
 //! answer req-1 decline by user because WHY
 //! answer req-1 give c red by user      a (secret) answer to the question `c`
+//! hook | deny RULE                     the hook is asked before a person; this deny rule holds
+//! verdict req-1 allow | deny WHY | ask WHY | none
 //! interrupt by user | gone WHY | login trouble | tick
 //! wake | steerable                     shows when the machine wants to be woken, what could be steered
 //! ```
@@ -59,7 +61,7 @@ use talaria_core::ids::BackgroundId;
 use talaria_core::item::ItemBody;
 use talaria_core::policy::Answers;
 use talaria_core::request::{Answer, Content, Decision, Given};
-use talaria_guard::rules::Rules;
+use talaria_guard::rules::{Rule, Rules};
 
 /// Runs the steps of a transcript and compares their outputs with the expected ones.
 pub(super) fn check(transcript: Expect) {
@@ -103,6 +105,7 @@ pub(super) fn order() -> Order {
         baseline: Usage::default(),
         limit: None,
         quiet_after: None,
+        asks_hook: false,
         escrow: EscrowedAnswers::default(),
         choosing: Choosing::default(),
         deed: Deed::Words,
@@ -174,7 +177,7 @@ impl Run {
             "#" => return,
             "at" => return self.now = duration(rest),
             "wants" | "in-force" | "file" | "reads" | "compacts" | "limit" | "baseline" | "quiet"
-            | "after" | "client" | "unsent" | "sandbox" => {
+            | "after" | "client" | "unsent" | "sandbox" | "hook" | "deny" => {
                 return self.prepare(word, rest);
             }
             "ledger" => return self.shows_ledger = true,
@@ -235,6 +238,12 @@ impl Run {
             "after" => self.order.after = Some(TurnId::new(value)),
             "client" => self.order.client_id = Some(value.to_owned()),
             "unsent" => self.is_unsent = true,
+            "hook" => self.order.asks_hook = true,
+            "deny" => {
+                let rules = Rules { deny: vec![Rule::deny(value).unwrap()], ..Rules::default() };
+                let bounds = self.order.gate.bounds().clone();
+                self.order.gate = ThreadGate::new(bounds, rules, Answers::Person, None);
+            }
             "sandbox" => {
                 let (sandbox, policy) = value.split_once(' ').unwrap();
                 let (sandbox, version) = (json!({ "type": sandbox }), "0.166.0".parse().unwrap());
@@ -291,6 +300,16 @@ fn command(word: &str, rest: &str) -> Option<Input> {
     let words: Vec<&str> = rest.split(' ').collect();
     Some(match (word, words.as_slice()) {
         ("tick", _) => Input::Tick,
+        ("verdict", [ticket, word, reason @ ..]) => {
+            let reason = (!reason.is_empty()).then(|| reason.join(" "));
+            let verdict = match *word {
+                "allow" => HookVerdict::Allow { reason },
+                "deny" => HookVerdict::Deny { reason },
+                "ask" => HookVerdict::Ask { reason },
+                _ => HookVerdict::NoOpinion,
+            };
+            Input::Consulted { ticket: TicketId::new(*ticket), verdict }
+        }
         ("send", _) => Input::Send,
         ("login", ["trouble"]) => Input::LoginTrouble,
         ("found", ["absent"]) => Input::Settled(Settlement::NotThere),
@@ -583,6 +602,9 @@ fn is_bookkeeping(output: &Output) -> bool {
 fn show(output: &Output) -> String {
     match output {
         Output::Start => "start".to_owned(),
+        Output::Consult { ticket, call } => {
+            format!("consult {ticket} {}", serde_json::to_string(call).unwrap())
+        }
         Output::CallTool { id, call } => format!("call {} for id={id}", call.tool),
         Output::Heard(item) => match &item.body {
             ItemBody::UserMessage { author, .. } if !author.is_person() => {

@@ -94,6 +94,11 @@ impl<W: Watcher> Running<'_, W> {
                 }
                 Output::Record(record) => self.watcher.record(record),
                 Output::Reply { id, result } => host.respond(&id, &result),
+                Output::Consult { ticket, call } => {
+                    if let Some(hook) = &self.session.options.hook {
+                        self.errands.consult(ticket, hook.ask(*call));
+                    }
+                }
                 Output::CallTool { id, call } => {
                     let confinement = self.turn.bounds().tool_confinement();
                     let work = self.session.options.tools.run(call.invocation(&thread, confinement));

@@ -162,6 +162,11 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("hooks.turn_end", "none", "A program that is called after each turn"),
     (
+        "hooks.tool_call",
+        "none",
+        "A program that allows, denies or asks before a tool of Talaria runs and before you are asked about a command, a patch or a tool; [the order](../guide/hooks.md#tool_call)",
+    ),
+    (
         "tools.memory",
         "`true`",
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",

@@ -2,35 +2,31 @@
 //!
 //! A task works where its parent works (or in a worktree of that), with the sandbox that is in force there at most, and always
 //! asks a person. Two calls at once cannot exceed the number: one starts after the other. The name of a task's row is the call
-//! and the goal, so that no goal of a call becomes two tasks.
+//! and the goal, so that no goal of a call becomes two tasks: a call that the ledger runs again, because a task could not be
+//! stored, continues after those that it has started.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use talaria_codex::spec::Surroundings;
-use talaria_core::api::{Dirty, NewTask, NewTurn, ProblemCode, TaskStarted};
-use talaria_core::backoff::Backoff;
+use talaria_core::api::{Dirty, NewTask, NewTurn, ProblemCode, TaskStarted, TaskStatus};
 use talaria_core::config::DelegationConfig;
 use talaria_core::event::Started;
 use talaria_core::ids::SessionId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
+use talaria_core::quantity::quantity;
 use talaria_core::tool::ToolInvocation;
-use talaria_store::{NewDelegation, SessionRow, StoreError, ToolCallKey};
-use tokio::time::Instant;
+use talaria_store::{DelegationRow, NewDelegation, SessionRow, StoreError, ToolCallKey};
 
 use super::DelegatedGoal;
 use crate::engine::Inner;
 use crate::engine::run::input;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::TaskStart;
+use crate::engine::tools::ledger::ToolFailure;
 use crate::worktree;
-
-/// The pauses between two attempts to write a task, and how long it is tried.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The conversation that delegates.
 struct DelegatingParent {
@@ -41,6 +37,8 @@ struct DelegatingParent {
     depth: i64,
     /// How many of its tasks have not ended.
     unfinished: usize,
+    /// The tasks that this call has started before.
+    begun: Vec<DelegationRow>,
 }
 
 impl Inner {
@@ -52,35 +50,39 @@ impl Inner {
         limits: &DelegationConfig,
         surroundings: Surroundings,
         goals: Vec<DelegatedGoal>,
-    ) -> Result<String, String> {
+    ) -> Result<String, ToolFailure> {
         let _one_at_a_time = self.delegating.lock().await;
         self.has_delegations.store(true, Ordering::Relaxed);
-        let parent = self.delegating_parent(session).await?;
-        check_limits(&parent, limits, goals.len())?;
+        let key =
+            ToolCallKey { thread: call.thread.clone(), turn: call.turn.clone(), call: call.item.clone() };
+        let parent = self.delegating_parent(session, &key).await?;
         let count = goals.len();
+        check_limits(&parent, limits, count.saturating_sub(parent.begun.len()))?;
         let mut lines = Vec::with_capacity(count);
         let mut failure = None;
         for (number, goal) in goals.into_iter().enumerate() {
-            let delegation = NewDelegation {
-                parent: session.clone(),
-                call: ToolCallKey {
-                    thread: call.thread.clone(),
-                    turn: call.turn.clone(),
-                    call: call.item.clone(),
-                },
-                goal: i64::try_from(number).unwrap_or(i64::MAX),
-                depth: parent.depth,
-            };
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            if let Some(row) = parent.begun.iter().find(|row| row.goal == number) {
+                let task = self.delegated_task(row).await?;
+                let branch = task.worktree.as_ref().map(|worktree| worktree.branch.as_str());
+                lines.push(started_line(&task.id, task.status, &task.cwd, branch));
+                continue;
+            }
+            let (parent_id, depth) = (session.clone(), parent.depth);
+            let delegation = NewDelegation { parent: parent_id, call: key.clone(), goal: number, depth };
             match self.start_goal(&parent, call, surroundings.clone(), goal, delegation).await {
-                Ok(started) => lines.push(started_line(&started)),
-                Err(why) => {
+                Ok(task) => {
+                    lines.push(started_line(&task.id, task.status, &task.cwd, task.branch.as_deref()));
+                }
+                Err(ToolFailure::Refused(why)) => {
                     failure = Some(format!("goal {} was not started: {why}", number + 1));
                     break;
                 }
+                Err(unstored) => return Err(unstored),
             }
         }
         match (lines.len(), failure) {
-            (0, Some(why)) => Err(why),
+            (0, Some(why)) => Err(why.into()),
             (started, failure) => {
                 let heading = format!("Delegated tasks (complete): {started} of {count} started.");
                 let rest = "They run beside this conversation. Collect with op wait; a result that you do not collect arrives \
@@ -91,20 +93,26 @@ impl Inner {
         }
     }
 
-    async fn delegating_parent(&self, session: &SessionId) -> Result<DelegatingParent, String> {
+    async fn delegating_parent(
+        &self,
+        session: &SessionId,
+        call: &ToolCallKey,
+    ) -> Result<DelegatingParent, ToolFailure> {
         let store = &self.shelf.store;
         let read = async {
             let row = store.session(session).await?;
             let own = store.delegation(session).await?;
             Ok::<_, StoreError>((row, own, store.delegations(session).await?))
         };
-        let (row, own, children) =
-            read.await.map_err(|error| format!("delegated tasks cannot be read now: {error}"))?;
+        let (row, own, children) = read.await.map_err(|error| {
+            ToolFailure::of_store(format!("delegated tasks cannot be read now: {error}"), &error)
+        })?;
         let row = row.ok_or("this conversation no longer exists")?;
         let started = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
         let started = started.ok_or("it is not known what is in force in this conversation")?;
         let unfinished = children.iter().filter(|child| child.ended_at.is_none()).count();
-        Ok(DelegatingParent { row, started, depth: own.map_or(0, |own| own.depth) + 1, unfinished })
+        let begun = children.into_iter().filter(|child| child.call == *call).collect();
+        Ok(DelegatingParent { row, started, depth: own.map_or(0, |own| own.depth) + 1, unfinished, begun })
     }
 
     async fn start_goal(
@@ -114,7 +122,7 @@ impl Inner {
         surroundings: Surroundings,
         goal: DelegatedGoal,
         delegation: NewDelegation,
-    ) -> Result<TaskStarted, String> {
+    ) -> Result<TaskStarted, ToolFailure> {
         let (sandbox, approval) = bounds(&parent.started);
         let settings =
             Settings::of_row(&parent.row).ok_or("the settings of this conversation cannot be read")?;
@@ -151,25 +159,17 @@ impl Inner {
             delegation: Some(delegation),
             surroundings: Some(surroundings),
         };
-        let begun = Instant::now();
-        let mut retries = 0;
-        loop {
-            match self.as_owner().start_delegated_task(new.clone(), start.clone()).await {
-                Ok(started) => return Ok(started),
-                // Nothing was written: a disk that is full or busy is waited for.
-                Err(problem) if problem.code == ProblemCode::Store && begun.elapsed() < PATIENCE => {
-                    tracing::warn!("a delegated task waits to be written: {}", problem.message);
-                    tokio::time::sleep(BACKOFF.pause(retries)).await;
-                    retries += 1;
-                }
-                Err(problem) => {
-                    return Err(match problem.hint {
-                        Some(hint) => format!("{} ({hint})", problem.message),
-                        None => problem.message,
-                    });
-                }
+        self.as_owner().start_delegated_task(new, start).await.map_err(|problem| {
+            let text = match problem.hint {
+                Some(hint) => format!("{} ({hint})", problem.message),
+                None => problem.message,
+            };
+            match problem.code {
+                // Nothing was written.
+                ProblemCode::Store => ToolFailure::NotStored { why: text.clone(), text },
+                _ => ToolFailure::Refused(text),
             }
-        }
+        })
     }
 }
 
@@ -186,8 +186,9 @@ fn check_limits(parent: &DelegatingParent, limits: &DelegationConfig, goals: usi
     let most = usize::try_from(limits.children()).unwrap_or(usize::MAX);
     if parent.unfinished.saturating_add(goals) > most {
         return Err(format!(
-            "nothing was started: at most {most} delegated tasks of a conversation may be unfinished \
-             (delegation.max_children); {} are, and {goals} more were wanted. Wait for one, stop one, or do the work here",
+            "nothing was started: at most {} of a conversation may be unfinished (delegation.max_children); unfinished now: {}, \
+             wanted: {goals}. Wait for one, stop one, or do the work here",
+            quantity(most, "delegated task", "delegated tasks"),
             parent.unfinished
         ));
     }
@@ -233,9 +234,9 @@ async fn check_worktree(parent: &DelegatingParent, sandbox: Sandbox) -> Result<(
     }
 }
 
-fn started_line(started: &TaskStarted) -> String {
-    let branch = started.branch.as_ref().map(|branch| format!(", branch {branch}")).unwrap_or_default();
-    format!("{} {} in {}{branch}", started.id, started.status.word(), started.cwd)
+fn started_line(id: &str, status: TaskStatus, cwd: &str, branch: Option<&str>) -> String {
+    let branch = branch.map(|branch| format!(", branch {branch}")).unwrap_or_default();
+    format!("{id} {} in {cwd}{branch}", status.word())
 }
 
 #[cfg(test)]

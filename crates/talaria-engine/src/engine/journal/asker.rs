@@ -26,6 +26,8 @@ pub(crate) enum QuestionTopic {
     TaskPower,
     /// Whether a model may read a web page.
     WebPage,
+    /// Whether a call of one of Talaria's own tools may run.
+    OwnTool,
 }
 
 impl Asker {

@@ -1,7 +1,7 @@
 //! A request of Talaria itself to a person: how it is opened, stored, closed or withdrawn.
 //!
-//! Two callers use it: a task that needs more than its sandbox (before its turn begins, in the journal of that turn) and web
-//! access (during a turn). The caller interprets the answer; a request is closed once, with its answer or with the reason
+//! Two callers use it: a task that needs more than its sandbox (before its turn begins, in the journal of that turn) and the
+//! tools of a turn (during it). The caller interprets the answer; a request is closed once, with its answer or with the reason
 //! for its withdrawal.
 
 use talaria_codex::conversation::Watcher as _;

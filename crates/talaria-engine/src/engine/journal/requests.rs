@@ -125,7 +125,10 @@ impl Journal {
     /// The answer is about to be written to Codex.
     pub(crate) fn deliver(&mut self, ticket: TicketId, answer: &Answer, by: Who) {
         self.points.push("answer-sent");
-        if matches!(by, Who::Rule | Who::Mode | Who::Floor | Who::Talaria) {
+        if by == Who::Hook {
+            self.points.push("hook-decided");
+        }
+        if matches!(by, Who::Rule | Who::Mode | Who::Floor | Who::Hook | Who::Talaria) {
             self.changes.push(Change::Audit(self.own_decision(&ticket, answer, by)));
         }
         let patch = RequestPatch {

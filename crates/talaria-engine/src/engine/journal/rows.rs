@@ -98,9 +98,11 @@ pub(crate) fn kind(ask: &Ask) -> &'static str {
         Ask::Patch { .. } => "patch",
         Ask::Permissions { .. } | Ask::TaskPower { .. } | Ask::WebPage { .. } => "permissions",
         Ask::Input { .. } => "input",
-        Ask::Elicitation { .. } | Ask::Tool { .. } | Ask::Host { .. } | Ask::Unsupported { .. } => {
-            "elicitation"
-        }
+        Ask::Elicitation { .. }
+        | Ask::Tool { .. }
+        | Ask::OwnTool { .. }
+        | Ask::Host { .. }
+        | Ask::Unsupported { .. } => "elicitation",
     }
 }
 

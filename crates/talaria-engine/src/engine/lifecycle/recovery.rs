@@ -43,6 +43,7 @@ use crate::engine::skills::SkillDesk;
 use crate::engine::tasks::queue::{Place, Queue, Room};
 use crate::engine::tools::WebReader;
 use crate::engine::tools::ledger::CallLedger;
+use crate::engine::tools::questions::TurnQuestions;
 use talaria_codex::HostTransport;
 use talaria_codex::host::{HostSpec, reap_strays};
 use talaria_codex::host_register::{HostRecord, HostRegister as _};
@@ -158,6 +159,7 @@ impl Engine {
             delegating: tokio::sync::Mutex::default(),
             has_delegations,
             hooks: HookDesk::default(),
+            questions: TurnQuestions::default(),
             web: WebReader::new(options.pdf),
             queue: Queue::new(Room {
                 working: options.max_tasks.max(1),

@@ -13,7 +13,11 @@ pub(crate) struct Troubles(Arc<Mutex<BTreeMap<SessionId, String>>>);
 impl Troubles {
     /// A session waits to be recorded.
     pub(crate) fn cannot_write(&self, session: &SessionId, error: &StoreError) {
-        let words = format!("{error}; {}", error.next_step().in_shell());
+        self.waits_for_store(session, format!("{error}; {}", error.next_step().in_shell()));
+    }
+
+    /// The same, for a reason in words.
+    pub(crate) fn waits_for_store(&self, session: &SessionId, words: String) {
         let before = self.lock().insert(session.clone(), words.clone());
         if before.as_ref() != Some(&words) {
             tracing::warn!("session {session} waits to be stored: {words}");

@@ -79,7 +79,11 @@ impl Inner {
             let MemoryWriteResult::Written(revisions) = self.shelf.store.write_memory(write).await? else {
                 continue;
             };
-            notes.extend(self.sync_memory(&scopes).await?);
+            match self.sync_memory(&scopes).await {
+                Ok(more) => notes.extend(more),
+                // The rows decide, and have the change: the files follow with the next one.
+                Err(error) => notes.push(format!("the change is stored; its file is written later: {error}")),
+            }
             let revision = |entry: &String| {
                 let at = changes.iter().position(|change| change.entry == *entry)?;
                 revisions.get(at).copied()

@@ -180,7 +180,7 @@ impl Actor {
                 conversation.rest();
             }
             let report = done?;
-            self.engine.withdraw_web_questions(&self.id).await?;
+            self.engine.withdraw_questions(&self.id).await?;
             self.after(&turn, &report).await?;
         }
         Ok(())
@@ -398,6 +398,7 @@ impl Actor {
         })?;
         let mut options = settings.options(self.engine.rules());
         options.tools = self.engine.tool_runner(&self.id, self.surroundings.clone());
+        options.hook = Some(self.engine.request_hook(&self.id));
         if self.is_task {
             // It may have been resumed with more: a task asks a person.
             options.answers = Answers::Person;

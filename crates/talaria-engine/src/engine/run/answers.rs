@@ -90,7 +90,7 @@ impl Engine {
                 let command = Command::Answer { ticket: request.id.clone(), answer, by: who };
                 // A turn that is still being resumed reads it from the store.
                 self.inner.desk.tell(&request.session, command);
-                self.inner.web.questions.wake();
+                self.inner.questions.wake();
                 Ok(Answered { id: request.id, decision })
             }
             AnswerResult::AlreadyAnswered { decision, by, at } => {

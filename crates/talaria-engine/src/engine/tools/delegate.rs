@@ -14,19 +14,22 @@ use talaria_codex::conversation::Command;
 use talaria_codex::spec::Surroundings;
 use talaria_core::api::TaskInfo;
 use talaria_core::config::Config;
-use talaria_core::ids::SessionId;
+use talaria_core::ids::{ItemId, SessionId};
 use talaria_core::request::Who;
 use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolSpec};
 use talaria_home::faults;
 use talaria_store::{Change, DelegationRow, ResultCarrier, StoreError, ToolCallKey};
 use tokio::time::Instant;
 
+use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::delegation::pages;
 use arguments::DelegateWish;
 
 /// The name of the tool.
 pub(crate) const NAME: &str = "talaria_delegate";
+/// Begins the ids of calls over MCP.
+pub(super) const OUTSIDE_CALL: &str = "mcp-";
 /// How many characters all results of one call may have together.
 const ROOM: usize = 9_000;
 /// How long a task that is stopped may take until the answer says that it has not ended yet.
@@ -88,17 +91,17 @@ impl Inner {
         call: &ToolInvocation,
         config: &Config,
         surroundings: Surroundings,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         if call.caller == ToolCaller::SubAgent {
             return Err(
-                "a sub-agent neither delegates nor collects results; the main conversation does".to_owned()
+                "a sub-agent neither delegates nor collects results; the main conversation does".into()
             );
         }
         match DelegateWish::parse(&call.arguments)? {
             DelegateWish::Start(goals) => {
                 let started =
                     self.start_delegated(session, call, &config.delegation, surroundings, goals).await;
-                if let Err(why) = &started {
+                if let Err(ToolFailure::Refused(why)) = &started {
                     self.report_delegation(session, &format!("the model could not delegate: {why}"));
                 }
                 started
@@ -134,7 +137,7 @@ impl Inner {
         call: &ToolInvocation,
         id: Option<&str>,
         seconds: u64,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         let deadline = Instant::now() + Duration::from_secs(seconds);
         let rows = loop {
             let ended = self.shelf.task_ended.notified();
@@ -174,7 +177,7 @@ impl Inner {
         Ok(parts.join("\n\n"))
     }
 
-    async fn stop_delegated(self: &Arc<Self>, session: &SessionId, id: &str) -> Result<String, String> {
+    async fn stop_delegated(self: &Arc<Self>, session: &SessionId, id: &str) -> ToolReturn {
         let row = self.own_delegation(session, id).await?;
         if row.ended_at.is_some() {
             return Ok(format!("{id} had ended before (complete); op result has its result."));
@@ -209,7 +212,7 @@ impl Inner {
         session: &SessionId,
         call: &ToolInvocation,
         ended: &[DelegationRow],
-    ) -> Result<(), String> {
+    ) -> Result<(), ToolFailure> {
         if ended.iter().all(|row| row.delivered_at.is_some()) {
             return Ok(());
         }
@@ -220,7 +223,7 @@ impl Inner {
             let carried = |ended: &DelegationRow| Change::ResultCarried {
                 child: ended.child.clone(),
                 turn: row.ordinal,
-                carrier: ResultCarrier::Call(call.item.clone()),
+                carrier: carrier_of(&call.item),
             };
             faults::point("before:result-carried").await;
             self.write(session, ended.iter().map(carried).collect()).await?;
@@ -230,26 +233,43 @@ impl Inner {
         write.await.map_err(|error: StoreError| unread(&error))
     }
 
-    async fn delegations_of(&self, session: &SessionId) -> Result<Vec<DelegationRow>, String> {
+    async fn delegations_of(&self, session: &SessionId) -> Result<Vec<DelegationRow>, ToolFailure> {
         self.shelf.store.delegations(session).await.map_err(|error| unread(&error))
     }
 
     /// A task of this conversation, by its whole id. Any other does not exist for it.
-    async fn own_delegation(&self, session: &SessionId, id: &str) -> Result<DelegationRow, String> {
+    async fn own_delegation(&self, session: &SessionId, id: &str) -> Result<DelegationRow, ToolFailure> {
         for row in self.delegations_of(session).await? {
             let child = self.shelf.store.session(&row.child).await.map_err(|error| unread(&error))?;
             if child.is_some_and(|child| child.alias.as_deref() == Some(id)) {
                 return Ok(row);
             }
         }
-        Err(format!("this conversation delegated no task {id:?}; op list names its tasks"))
+        Err(format!("this conversation delegated no task {id:?}; op list names its tasks").into())
     }
 
-    async fn delegated_task(self: &Arc<Self>, row: &DelegationRow) -> Result<TaskInfo, String> {
-        self.as_owner().task(row.child.as_str()).await.map_err(|problem| problem.message)
+    pub(crate) async fn delegated_task(
+        self: &Arc<Self>,
+        row: &DelegationRow,
+    ) -> Result<TaskInfo, ToolFailure> {
+        Ok(self.as_owner().task(row.child.as_str()).await.map_err(|problem| problem.message)?)
     }
 }
 
-fn unread(error: &StoreError) -> String {
-    format!("delegated tasks cannot be read now: {error}")
+/// What carries a result that this call returns. A runtime does not name the call of an MCP tool, so that those of one turn
+/// count as one.
+fn carrier_of(call: &ItemId) -> ResultCarrier {
+    match call.as_str().starts_with(OUTSIDE_CALL) {
+        true => outside_carrier(),
+        false => ResultCarrier::Call(call.clone()),
+    }
+}
+
+/// What carries the results of calls over MCP.
+pub(crate) fn outside_carrier() -> ResultCarrier {
+    ResultCarrier::Call(ItemId::new(OUTSIDE_CALL))
+}
+
+fn unread(error: &StoreError) -> ToolFailure {
+    ToolFailure::of_store(format!("delegated tasks cannot be read now: {error}"), error)
 }

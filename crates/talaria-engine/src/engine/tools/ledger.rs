@@ -2,8 +2,10 @@
 //!
 //! The row exists before the call arrives here (the journal commits it with the events that led to the call). It is
 //! `running` before the tool begins, and has the outcome, with the sealed result, before the runtime gets the answer. The
-//! tool runs in its own async task: neither the end of the turn nor a second delivery of the same call stops or repeats it.
-//! Nothing here depends on a runtime or a tool. Called by the registry in `tools`.
+//! tool runs in its own async task: neither the end of the turn nor a second delivery of the same call stops or repeats it. A
+//! tool that could store nothing, because the disk is full or busy, runs again once that has passed. A decision of the user's
+//! hook is recorded with the step that follows from it. Nothing here depends on a runtime or a tool. Called by the registry in
+//! `tools`.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -18,7 +20,9 @@ use talaria_core::tool::ledger::{CallDecision, OfferedCall, ToolCallState, decid
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome, ToolVerdict};
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
-use talaria_store::{Batch, Change, NewToolCall, StoreError, ToolCallKey, ToolCallRow, ToolCallStep};
+use talaria_store::{
+    Batch, Change, NewAudit, NewToolCall, StoreError, ToolCallKey, ToolCallRow, ToolCallStep,
+};
 use tokio::sync::{oneshot, watch};
 use tokio_util::task::TaskTracker;
 
@@ -32,7 +36,58 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_
 const ATTEMPTS: usize = 3;
 
 /// Result of a tool, or the reason of its failure.
-pub(super) type ToolReturn = Result<String, String>;
+pub(crate) type ToolReturn = Result<String, ToolFailure>;
+
+/// Why a call did not work.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ToolFailure {
+    /// The model reads why.
+    Refused(String),
+    /// Nothing was changed, because nothing could be stored, and that may pass. The ledger waits and runs the tool again.
+    NotStored {
+        /// What the model reads where there is no ledger.
+        text: String,
+        /// What a person reads meanwhile.
+        why: String,
+    },
+}
+
+impl ToolFailure {
+    /// A tool that could not reach the store and changed nothing.
+    pub(crate) fn of_store(text: String, error: &StoreError) -> Self {
+        match error.may_pass() {
+            true => Self::NotStored { text, why: format!("{error}; {}", error.next_step().in_shell()) },
+            false => Self::Refused(text),
+        }
+    }
+
+    /// What the model reads.
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Refused(text) | Self::NotStored { text, .. } => text,
+        }
+    }
+}
+
+impl From<String> for ToolFailure {
+    fn from(text: String) -> Self {
+        Self::Refused(text)
+    }
+}
+
+impl From<&str> for ToolFailure {
+    fn from(text: &str) -> Self {
+        Self::Refused(text.to_owned())
+    }
+}
+
+/// Whether a call may run, decided before it does.
+pub(super) enum CallPermit {
+    /// It runs; what decided so is recorded with that, if anything did.
+    Run { decided: Option<Box<NewAudit>> },
+    /// It does not run; the model reads why.
+    Refuse { why: String, decided: Option<Box<NewAudit>> },
+}
 
 /// The calls that run in this engine.
 #[derive(Clone, Default)]
@@ -79,15 +134,17 @@ fn digest(seal: &Seal, call: &ToolInvocation) -> String {
 }
 
 impl CallLedger {
-    /// Answers a call: runs it, waits for the run in progress, or returns the stored result. An engine that ends answers
-    /// nothing: the next one does.
-    pub(super) async fn answer<W>(
+    /// Answers a call: runs it, waits for the run in progress, or repeats what is kept. `judge` is asked before a run. An
+    /// engine that ends answers nothing: the next one does.
+    pub(super) async fn answer<J, W>(
         &self,
         ground: LedgerGround<'_>,
         asked: LedgerCall,
-        work: impl FnOnce() -> W + Send + 'static,
+        judge: impl FnOnce() -> J + Send + 'static,
+        work: impl Fn() -> W + Send + Sync + 'static,
     ) -> ToolOutcome
     where
+        J: Future<Output = CallPermit> + Send + 'static,
         W: Future<Output = ToolReturn> + Send + 'static,
     {
         let (key, arguments) = (key(&asked.call), digest(&ground.shelf.seal, &asked.call));
@@ -113,7 +170,7 @@ impl CallLedger {
                     let run = Run { shelf: ground.shelf.clone(), asked, arguments: arguments.clone() };
                     let ended = ground.ended;
                     ground.tasks.spawn(async move {
-                        let outcome = run.carry_out(ended, work).await;
+                        let outcome = run.carry_out(ended, judge, work).await;
                         ledger.lock().remove(&done);
                         if let Some(outcome) = outcome {
                             // The turn may be over.
@@ -150,34 +207,46 @@ struct Run {
 
 impl Run {
     /// `None` if nothing can be recorded any more.
-    async fn carry_out<W>(
+    async fn carry_out<J, W>(
         self,
         mut ended: watch::Receiver<bool>,
-        work: impl FnOnce() -> W,
+        judge: impl FnOnce() -> J,
+        work: impl Fn() -> W + Sync,
     ) -> Option<ToolOutcome>
     where
+        J: Future<Output = CallPermit> + Send,
         W: Future<Output = ToolReturn> + Send,
     {
-        let effect = match self.admit(&mut ended).await? {
+        let effect = match self.admit(&mut ended, judge).await? {
             Admission::Run(effect) => effect,
             Admission::Answer(outcome) => return Some(outcome),
         };
         faults::point("after:tool-running").await;
-        let returned = tokio::time::timeout(
-            self.asked.limit,
-            AssertUnwindSafe(async move { work().await }).catch_unwind(),
-        );
-        let returned = match effect {
-            ToolEffect::Changes => returned.await,
-            // The next engine runs it again.
-            ToolEffect::Reads => tokio::select! {
-                returned = returned => returned,
-                _ = ended.wait_for(|ended| *ended) => return None,
-            },
+        let mut retries = 0;
+        let returned = loop {
+            let returned = tokio::time::timeout(
+                self.asked.limit,
+                AssertUnwindSafe(async { work().await }).catch_unwind(),
+            );
+            let returned = match effect {
+                ToolEffect::Changes => returned.await,
+                // The next engine runs it again.
+                ToolEffect::Reads => tokio::select! {
+                    returned = returned => returned,
+                    _ = ended.wait_for(|ended| *ended) => return None,
+                },
+            };
+            let Ok(Ok(Err(ToolFailure::NotStored { why, .. }))) = &returned else { break returned };
+            self.shelf.troubles.waits_for_store(&self.asked.session, why.clone());
+            self.pause(&mut ended, retries).await?;
+            retries += 1;
         };
+        if retries > 0 {
+            self.shelf.troubles.can_write(&self.asked.session);
+        }
         let tool = self.asked.call.tool.as_str();
         let outcome = match returned {
-            Ok(Ok(returned)) => ToolOutcome::of(tool, returned),
+            Ok(Ok(returned)) => ToolOutcome::of(tool, returned.map_err(ToolFailure::into_text)),
             Ok(Err(_)) => self.broken_off(effect, "stopped with an internal error"),
             Err(_) => {
                 let limit = self.asked.limit.as_secs();
@@ -190,16 +259,25 @@ impl Run {
             ToolVerdict::Failed => ToolCallState::Failed,
             ToolVerdict::Unknown => ToolCallState::Unknown,
         };
-        let json = serde_json::to_string(&outcome).unwrap_or_default();
-        let result_sealed = self.shelf.seal.close(&json).ok();
-        let end = ToolCallStep::End { state, result_sealed };
-        self.write(&mut ended, end).await.ok()?;
+        let end = ToolCallStep::End { state, result_sealed: self.sealed(&outcome) };
+        self.write(&mut ended, end, None).await.ok()?;
         faults::point("after:tool-done").await;
         Some(outcome)
     }
 
-    /// Decides by the row, and records that the call runs if it does.
-    async fn admit(&self, ended: &mut watch::Receiver<bool>) -> Option<Admission> {
+    fn sealed(&self, outcome: &ToolOutcome) -> Option<Vec<u8>> {
+        let json = serde_json::to_string(outcome).unwrap_or_default();
+        self.shelf.seal.close(&json).ok()
+    }
+
+    /// Decides by the row, and records that the call runs if it does. Whether it may is asked once.
+    async fn admit<J: Future<Output = CallPermit> + Send>(
+        &self,
+        ended: &mut watch::Receiver<bool>,
+        judge: impl FnOnce() -> J,
+    ) -> Option<Admission> {
+        let mut judge = Some(judge);
+        let mut permit = None;
         for _ in 0..ATTEMPTS {
             let Some(row) = self.read(ended).await? else {
                 let why = "the call was not recorded, so it was not run";
@@ -221,12 +299,35 @@ impl Run {
             };
             let answer = match decide(known) {
                 CallDecision::Run | CallDecision::RunAgain => {
-                    faults::point("before:tool-running").await;
-                    match self.write(ended, ToolCallStep::Run { effect }).await {
-                        Ok(()) => return Some(Admission::Run(effect)),
+                    if let Some(judge) = judge.take() {
+                        permit = Some(self.judge(ended, judge).await?);
+                    }
+                    let (refused, decided) = match &permit {
+                        Some(CallPermit::Refuse { why, decided }) => (Some(self.failed(why)), decided),
+                        Some(CallPermit::Run { decided }) => (None, decided),
+                        None => (None, &None),
+                    };
+                    let (is_decided, decided) = (decided.is_some(), decided.as_deref().cloned());
+                    if is_decided {
+                        faults::point("before:hook-decided").await;
+                    }
+                    let step = match &refused {
+                        Some(outcome) => ToolCallStep::Decline { result_sealed: self.sealed(outcome) },
+                        None => {
+                            faults::point("before:tool-running").await;
+                            ToolCallStep::Run { effect }
+                        }
+                    };
+                    let written = self.write(ended, step, decided).await;
+                    if is_decided && written.is_ok() {
+                        faults::point("after:hook-decided").await;
+                    }
+                    match (written, refused) {
+                        (Ok(()), None) => return Some(Admission::Run(effect)),
+                        (Ok(()), Some(outcome)) => return Some(Admission::Answer(outcome)),
                         // The row is not any more what was read.
-                        Err(StoreError::Conflict(_)) => continue,
-                        Err(_) => return None,
+                        (Err(StoreError::Conflict(_)), _) => continue,
+                        (Err(_), _) => return None,
                     }
                 }
                 CallDecision::Resend => result?,
@@ -239,6 +340,24 @@ impl Run {
             return Some(Admission::Answer(answer));
         }
         Some(Admission::Answer(self.failed("the call cannot be recorded, so it was not run")))
+    }
+
+    /// Asks whether the call may run; `None` if the engine ends first. What cannot be found out does not run.
+    async fn judge<J: Future<Output = CallPermit> + Send>(
+        &self,
+        ended: &mut watch::Receiver<bool>,
+        judge: impl FnOnce() -> J,
+    ) -> Option<CallPermit> {
+        let broken = || CallPermit::Refuse {
+            why: "it is not known whether this may run: asking stopped with an internal error".to_owned(),
+            decided: None,
+        };
+        tokio::select! {
+            permit = AssertUnwindSafe(async { judge().await }).catch_unwind() => {
+                Some(permit.unwrap_or_else(|_| broken()))
+            }
+            _ = ended.wait_for(|ended| *ended) => None,
+        }
     }
 
     /// The answer to a call that stopped in the middle.
@@ -273,15 +392,21 @@ impl Run {
         self.persist(ended, || self.shelf.store.tool_call(&key)).await.ok()
     }
 
-    async fn write(&self, ended: &mut watch::Receiver<bool>, step: ToolCallStep) -> Result<(), StoreError> {
-        let change = Change::ToolCall(key(&self.asked.call), step);
+    async fn write(
+        &self,
+        ended: &mut watch::Receiver<bool>,
+        step: ToolCallStep,
+        decided: Option<NewAudit>,
+    ) -> Result<(), StoreError> {
+        let step = Change::ToolCall(key(&self.asked.call), step);
+        let changes: Vec<Change> = std::iter::once(step).chain(decided.map(Change::Audit)).collect();
         let append = || {
             self.shelf.store.append(Batch {
                 session: self.asked.session.clone(),
                 epoch: self.shelf.epoch,
                 at: now_ms(),
                 events: Vec::new(),
-                changes: vec![change.clone()],
+                changes: changes.clone(),
             })
         };
         self.persist(ended, append).await.map(drop)
@@ -305,10 +430,18 @@ impl Run {
                 }
             };
             self.shelf.troubles.cannot_write(&self.asked.session, &error);
-            tokio::select! {
-                () = tokio::time::sleep(BACKOFF.pause(retries)) => retries += 1,
-                _ = ended.wait_for(|ended| *ended) => return Err(error),
+            match self.pause(ended, retries).await {
+                Some(()) => retries += 1,
+                None => return Err(error),
             }
+        }
+    }
+
+    /// Waits before the next attempt; `None` if the engine ends meanwhile.
+    async fn pause(&self, ended: &mut watch::Receiver<bool>, retries: u32) -> Option<()> {
+        tokio::select! {
+            () = tokio::time::sleep(BACKOFF.pause(retries)) => Some(()),
+            _ = ended.wait_for(|ended| *ended) => None,
         }
     }
 }

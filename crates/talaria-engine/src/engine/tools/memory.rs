@@ -20,6 +20,7 @@ use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolRights, Too
 use talaria_guard::redact::redact;
 use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
 
+use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
 use arguments::MemoryArguments;
@@ -83,7 +84,7 @@ impl Inner {
         session: &SessionId,
         call: &ToolInvocation,
         config: &Config,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         let read =
             async { Ok((self.shelf.store.session(session).await?, self.shelf.store.task(session).await?)) };
         let (row, task) = read.await.map_err(|error| unread(&error))?;
@@ -94,7 +95,7 @@ impl Inner {
         if !operations.is_empty() {
             if let Some(why) = only_reads(task.as_ref(), call, config) {
                 self.report_memory(session, &format!("a change of the memory was refused: {why}"));
-                return Err(format!("nothing was changed: {why}; op read works"));
+                return Err(format!("nothing was changed: {why}; op read works").into());
             }
             let origin = MemoryOrigin {
                 author: MemoryAuthor::Model,
@@ -104,8 +105,12 @@ impl Inner {
             };
             text = self.save_memory(Some(session), origin, config, operations).await?;
         }
-        let (entries, notes) =
-            self.read_memory(&scopes_of(&project)).await.map_err(|error| unread(&error))?;
+        let (entries, notes) = match self.read_memory(&scopes_of(&project)).await {
+            Ok(read) => read,
+            // The changes are done: the call must not run again.
+            Err(error) if !text.is_empty() => return Ok(unread_after(text, &error)),
+            Err(error) => return Err(unread(&error)),
+        };
         notes.iter().for_each(|note| self.report_memory(session, note));
         Ok(page::answer(text, &entries, &looks, config))
     }
@@ -116,7 +121,7 @@ impl Inner {
         arguments: &Value,
         config: &Config,
         rights: ToolRights,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         let MemoryArguments { operations, looks } = MemoryArguments::parse(arguments, "")?;
         let is_project = |scope: &MemoryScope| matches!(scope, MemoryScope::Project(_));
         let scope = |operation: &MemoryOperation| match operation {
@@ -126,22 +131,24 @@ impl Inner {
         };
         if operations.iter().any(scope) || looks.iter().filter_map(|look| look.scope.as_ref()).any(is_project)
         {
-            return Err(
-                "the scope project needs a conversation of Talaria; user and notes work here".to_owned()
-            );
+            return Err("the scope project needs a conversation of Talaria; user and notes work here".into());
         }
         let mut text = String::new();
         if !operations.is_empty() {
             if !rights.permit(ToolEffect::Changes) {
                 return Err("nothing was changed: outside of a conversation of Talaria the memory is only read; op read \
                             works. The user can permit changes with bridge.memory = true"
-                    .to_owned());
+                    .into());
             }
             let origin = MemoryOrigin { author: MemoryAuthor::Model, session: None, turn: None, call: None };
             text = self.save_memory(None, origin, config, operations).await?;
         }
         let scopes = [MemoryScope::User, MemoryScope::Notes];
-        let (entries, _) = self.read_memory(&scopes).await.map_err(|error| unread(&error))?;
+        let entries = match self.read_memory(&scopes).await {
+            Ok((entries, _)) => entries,
+            Err(error) if !text.is_empty() => return Ok(unread_after(text, &error)),
+            Err(error) => return Err(unread(&error)),
+        };
         Ok(page::answer(text, &entries, &looks, config))
     }
 
@@ -152,7 +159,7 @@ impl Inner {
         origin: MemoryOrigin,
         config: &Config,
         operations: Vec<MemoryOperation>,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         let report = |note: &str| {
             if let Some(session) = session {
                 self.report_memory(session, note);
@@ -173,13 +180,12 @@ impl Inner {
                 let text = page::refused(&operations, &reasons);
                 let why = reasons.iter().flatten().next().map_or("", String::as_str);
                 report(&format!("the model's change of the memory was refused: {why}"));
-                Err(text)
+                Err(text.into())
             }
-            Err(MemoryRefused::Conflict(why)) => Err(format!("nothing was changed: {why}")),
+            Err(MemoryRefused::Conflict(why)) => Err(format!("nothing was changed: {why}").into()),
             Err(MemoryRefused::Store(error)) => {
                 let why = format!("nothing was changed: the memory cannot be written now: {error}");
-                report(&why);
-                Err(why)
+                Err(ToolFailure::of_store(why, &error))
             }
         }
     }
@@ -199,6 +205,10 @@ fn only_reads(task: Option<&TaskRow>, call: &ToolInvocation, config: &Config) ->
     }
 }
 
-fn unread(error: &StoreError) -> String {
-    format!("the memory cannot be read now: {error}")
+fn unread_after(text: String, error: &StoreError) -> String {
+    format!("{text}\nThe memory cannot be read back now: {error}")
+}
+
+fn unread(error: &StoreError) -> ToolFailure {
+    ToolFailure::of_store(format!("the memory cannot be read now: {error}"), error)
 }

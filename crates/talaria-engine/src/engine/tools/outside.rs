@@ -3,8 +3,9 @@
 //! A caller may name the thread that it works for. That is believed only if its process descends from the host that has the
 //! thread, and a turn of that conversation runs: then the call has the rights of the conversation. Every other caller has no
 //! conversation. It reads the memory; it changes the memory only if `[bridge]` says so; it searches conversations only as a
-//! program of the person; and it reads no web pages and proposes no skills, because no person could be asked. Such calls are not in the call ledger:
-//! no runtime offers them again. Delegation is not offered here: `codex_bridge` starts tasks.
+//! program of the person; and it reads no web pages, proposes no skills and delegates nothing, because no person could be asked
+//! and no turn could get the result (`codex_bridge` starts tasks for everyone else). A call of a conversation that delegates is
+//! in the call ledger, because tasks and results name their call; every other one is not: no runtime offers it again.
 
 use std::path::Path;
 
@@ -15,11 +16,13 @@ use talaria_core::config::{Config, RecallScope};
 use talaria_core::event::Started;
 use talaria_core::ids::{ItemId, SessionId, ThreadId};
 use talaria_core::tool::{
-    ToolCaller, ToolConfinement, ToolEffect, ToolInvocation, ToolOutcome, ToolRights, ToolSpec,
+    ToolCaller, ToolConfinement, ToolEffect, ToolInvocation, ToolOutcome, ToolRights, ToolSpec, contract,
 };
 use talaria_home::home::TalariaHome;
-use talaria_store::{SessionRow, StoreError};
+use talaria_store::{Change, SessionRow, StoreError};
 
+use super::delegate::OUTSIDE_CALL;
+use super::ledger::{self, CallPermit, ToolFailure, ToolReturn};
 use super::{EngineTool, permitted};
 use crate::engine::Engine;
 use crate::engine::queries::views;
@@ -38,15 +41,19 @@ pub fn outside_tools(home: &Path) -> Vec<OutsideTool> {
     let home = TalariaHome::resolve(Some(home.into()), None);
     let read = home.ok().and_then(|home| home.load_config().ok());
     let config = read.map(|(config, _)| config).unwrap_or_default();
-    let tools = EngineTool::ALL.into_iter().filter(|tool| tool.is_outside() && tool.is_on(&config));
+    let tools = EngineTool::ALL.into_iter().filter(|tool| tool.is_on(&config));
     tools.map(|tool| OutsideTool { spec: tool.spec(), only_reads: tool.only_reads() }).collect()
 }
 
-impl EngineTool {
-    fn is_outside(self) -> bool {
-        !matches!(self, Self::Delegate)
-    }
+/// A call of a caller that works for a conversation, as one of its turn.
+struct ProvenCall {
+    session: SessionId,
+    ordinal: i64,
+    contract: i64,
+    call: ToolInvocation,
+}
 
+impl EngineTool {
     fn only_reads(self) -> bool {
         matches!(self, Self::Recall | Self::Web)
     }
@@ -56,21 +63,35 @@ impl Engine {
     /// Runs a tool for this caller. A failure of the tool is in the text of the result.
     pub async fn call_tool(&self, call: OutsideCall) -> Result<OutsideResult, Problem> {
         let _caller = self.inner.enter()?;
-        let found = EngineTool::named(&call.tool).filter(|(tool, _)| tool.is_outside());
-        let Some((tool, spec)) = found else {
+        let Some((tool, spec)) = EngineTool::named(&call.tool) else {
             return Err(Problem::new(ProblemCode::Unknown, "there is no such tool"));
         };
         let proven = self.proven_call(&call).await.map_err(|error| views::problem(&error))?;
+        let proven = match proven {
+            Some(proven) if tool == EngineTool::Delegate => {
+                let outcome = self.answer_recorded(proven).await.map_err(|error| views::problem(&error))?;
+                return Ok(OutsideResult {
+                    text: outcome.text().to_owned(),
+                    is_error: !outcome.is_success(),
+                });
+            }
+            proven => proven,
+        };
         let work = async {
             match proven {
-                Some((session, call)) => {
-                    self.inner.run_tool(&session, Some(tool), call, Surroundings::own()).await
+                Some(ProvenCall { session, call, .. }) => {
+                    match self.inner.judge_call(&session, Some(tool), &call).await {
+                        CallPermit::Refuse { why, .. } => Err(ToolFailure::Refused(why)),
+                        CallPermit::Run { .. } => {
+                            self.inner.run_tool(&session, Some(tool), call, Surroundings::own()).await
+                        }
+                    }
                 }
                 None => self.run_without_session(tool, &call).await,
             }
         };
         let outcome = match tokio::time::timeout(spec.limit, work).await {
-            Ok(returned) => ToolOutcome::of(spec.name, returned),
+            Ok(returned) => ToolOutcome::of(spec.name, returned.map_err(ToolFailure::into_text)),
             Err(_) if tool.effect(&call.arguments) == ToolEffect::Changes => {
                 let limit = spec.limit.as_secs();
                 ToolOutcome::unknown(&format!(
@@ -85,10 +106,7 @@ impl Engine {
     }
 
     /// The call as one of the conversation that its caller works for, if that is proven.
-    async fn proven_call(
-        &self,
-        call: &OutsideCall,
-    ) -> Result<Option<(SessionId, ToolInvocation)>, StoreError> {
+    async fn proven_call(&self, call: &OutsideCall) -> Result<Option<ProvenCall>, StoreError> {
         let Some(thread) = &call.thread else { return Ok(None) };
         let thread = ThreadId::new(thread.as_str());
         let store = &self.inner.shelf.store;
@@ -104,22 +122,32 @@ impl Engine {
             self.refused("call_tool", Some(row.id.as_str()), problem).await;
             return Ok(None);
         }
-        let turn = store.next_unsettled(&row.id).await?.and_then(|turn| turn.codex_turn);
-        let Some(turn) = turn else { return Ok(None) };
+        let Some(turn_row) = store.next_unsettled(&row.id).await? else { return Ok(None) };
+        let Some(turn) = turn_row.codex_turn else { return Ok(None) };
         let invocation = ToolInvocation {
             thread,
             turn,
-            item: ItemId::new(format!("mcp-{}", uuid::Uuid::new_v4().simple())),
+            item: ItemId::new(format!("{OUTSIDE_CALL}{}", uuid::Uuid::new_v4().simple())),
             tool: call.tool.clone(),
             arguments: call.arguments.clone(),
             caller: ToolCaller::Session,
             confinement: confinement(&row),
         };
-        Ok(Some((row.id, invocation)))
+        let contract = row.contract.unwrap_or(contract::NO_TOOLS);
+        Ok(Some(ProvenCall { session: row.id, ordinal: turn_row.ordinal, contract, call: invocation }))
     }
 
-    async fn run_without_session(&self, tool: EngineTool, call: &OutsideCall) -> Result<String, String> {
+    /// Answers a call by the ledger, as if the runtime had offered it.
+    async fn answer_recorded(&self, proven: ProvenCall) -> Result<ToolOutcome, StoreError> {
+        let ProvenCall { session, ordinal, contract, call } = proven;
+        let offered = ledger::offered(&self.inner.shelf.seal, ordinal, contract, &call);
+        self.inner.write(&session, vec![Change::ToolOffered(offered)]).await?;
+        Ok(self.inner.answer_tool(&session, call, Surroundings::own()).await)
+    }
+
+    async fn run_without_session(&self, tool: EngineTool, call: &OutsideCall) -> ToolReturn {
         let config: Config = permitted(tool, self.inner.home.load_config())?;
+        self.inner.judge_outside_call(&call.tool, &call.arguments).await?;
         match tool {
             EngineTool::Memory => {
                 let may_change = self.granted().is_none_or(|rights| rights.memory);
@@ -127,17 +155,20 @@ impl Engine {
                 self.inner.use_memory_outside(&call.arguments, &config, rights).await
             }
             EngineTool::Recall if *self.identity().class() != PeerClass::Person => {
-                Err("below Codex only the conversation itself searches earlier ones".to_owned())
+                Err("below Codex only the conversation itself searches earlier ones".into())
             }
             EngineTool::Recall => match config.recall.scope {
-                None | Some(RecallScope::All) => self.inner.recall_outside(&call.arguments).await,
-                Some(scope) => Err(format!(
-                    "recall.scope is {}, so that only conversations of Talaria search",
-                    scope.name()
-                )),
+                None | Some(RecallScope::All) => Ok(self.inner.recall_outside(&call.arguments).await?),
+                Some(scope) => {
+                    let scope = scope.name();
+                    Err(format!("recall.scope is {scope}, so that only conversations of Talaria search")
+                        .into())
+                }
             },
-            EngineTool::Skill | EngineTool::Web | EngineTool::Delegate => {
-                Err("it works only in a conversation of Talaria".to_owned())
+            EngineTool::Skill | EngineTool::Web => Err("it works only in a conversation of Talaria".into()),
+            EngineTool::Delegate => {
+                Err("only a conversation of Talaria delegates; the tool codex_bridge starts tasks here"
+                    .into())
             }
         }
     }

@@ -16,6 +16,7 @@ use talaria_core::tool::{ToolEffect, ToolInvocation, ToolSpec};
 use talaria_guard::redact::redact;
 use talaria_store::{SkillAuthor, SkillOrigin};
 
+use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::skills::{SkillFolder, SkillRefused, SkillWanted};
 use arguments::{SkillArguments, SkillCall};
@@ -62,13 +63,11 @@ pub(super) fn effect(arguments: &Value) -> ToolEffect {
 
 impl Inner {
     /// Answers one call; `Err` says to the model why nothing was done.
-    pub(super) async fn use_skills(
-        &self,
-        session: &SessionId,
-        call: &ToolInvocation,
-    ) -> Result<String, String> {
+    pub(super) async fn use_skills(&self, session: &SessionId, call: &ToolInvocation) -> ToolReturn {
         let row = self.shelf.store.session(session).await;
-        let row = row.map_err(|error| format!("the conversation cannot be read now: {error}"))?;
+        let row = row.map_err(|error| {
+            ToolFailure::of_store(format!("the conversation cannot be read now: {error}"), &error)
+        })?;
         let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         match SkillArguments::parse(&call.arguments)? {
             SkillArguments::List { part } => {
@@ -76,7 +75,7 @@ impl Inner {
                 Ok(page::list(&library, part.as_deref()))
             }
             SkillArguments::Read { name, file, page } => {
-                self.read_skill(session, call, &row.cwd, &name, file, page).await
+                Ok(self.read_skill(session, call, &row.cwd, &name, file, page).await?)
             }
             SkillArguments::Change(SkillCall { name, file, edit }) => {
                 let wanted = SkillWanted { name: name.clone(), file, edit, cwd: row.cwd };
@@ -119,7 +118,7 @@ impl Inner {
         session: &SessionId,
         call: &ToolInvocation,
         wanted: SkillWanted,
-    ) -> Result<String, String> {
+    ) -> ToolReturn {
         let origin = SkillOrigin {
             author: SkillAuthor::Model,
             session: Some(session.clone()),
@@ -136,12 +135,11 @@ impl Inner {
             }
             Err(SkillRefused::Request(why) | SkillRefused::Conflict(why)) => {
                 self.report_skill(session, &format!("a proposal about {name} was refused: {why}"));
-                Err(format!("nothing was proposed: {why}"))
+                Err(format!("nothing was proposed: {why}").into())
             }
             Err(SkillRefused::Store(error)) => {
                 let why = format!("nothing was proposed: the proposal cannot be stored now: {error}");
-                self.report_skill(session, &why);
-                Err(why)
+                Err(ToolFailure::of_store(why, &error))
             }
         }
     }

@@ -28,7 +28,7 @@ use url::Url;
 
 use crate::engine::Inner;
 use arguments::WebArguments;
-use permission::{WebPermission, WebQuestions, site};
+use permission::{WebPermission, site};
 use talaria_home::clock::now_ms;
 
 /// How many pages are turned into text at once: that may take a while for one that is made to be slow.
@@ -67,7 +67,6 @@ pub(crate) struct WebReader {
     readers: Semaphore,
     pdf: Option<PdfReader>,
     since: Instant,
-    pub(crate) questions: WebQuestions,
 }
 
 impl WebReader {
@@ -79,7 +78,6 @@ impl WebReader {
             readers: Semaphore::new(READERS),
             pdf,
             since: Instant::now(),
-            questions: WebQuestions::default(),
         }
     }
 

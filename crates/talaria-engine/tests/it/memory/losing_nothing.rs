@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use talaria_core::api::{MemoryHistoryQuery, MemoryQuery, MemoryWish, Stop};
+use talaria_core::api::{MemoryHistoryQuery, MemoryQuery, MemoryWish, OutsideCall, Stop};
 use talaria_engine::engine::{Engine, OpenOptions};
 use talaria_home::home::TalariaHome;
 use talaria_store::Store;
@@ -17,6 +17,10 @@ use crate::home::options;
 #[derive(Clone, Debug)]
 enum Step {
     Add(String),
+    /// A model's call of the tool.
+    Tool(String),
+    /// A model's call of the tool while a person saves the file.
+    ToolAndHand(String, String),
     Replace(usize, String),
     Remove(usize),
     UndoLast,
@@ -39,7 +43,9 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     let text = || "[a-z]{3,6}( [a-z]{2,4}){0,2}";
     prop_oneof![
-        4 => text().prop_map(Step::Add),
+        3 => text().prop_map(Step::Add),
+        3 => text().prop_map(Step::Tool),
+        3 => (text(), text()).prop_map(|(text, typed)| Step::ToolAndHand(text, typed)),
         3 => (0..6_usize, text()).prop_map(|(at, text)| Step::Replace(at, text)),
         2 => (0..6_usize).prop_map(Step::Remove),
         2 => Just(Step::UndoLast),
@@ -87,6 +93,15 @@ impl Stage {
         list.entries.into_iter().map(|entry| (entry.id, entry.text)).collect()
     }
 
+    async fn call_tool(&mut self, text: String) {
+        let add = serde_json::json!({ "op": "add", "scope": "notes", "text": text });
+        let arguments = serde_json::json!({ "operations": [add] });
+        let call = OutsideCall { tool: "talaria_memory".to_owned(), arguments, thread: None };
+        let result = self.engine().call_tool(call).await.unwrap();
+        assert!(!result.is_error, "{}", result.text);
+        self.texts.insert(text);
+    }
+
     /// Writes as an editor does.
     fn type_into_file(&mut self, change: impl FnOnce(&str) -> String, typed: &str) {
         if self.blocked.is_some() {
@@ -111,6 +126,24 @@ impl Stage {
                     .change_memory(MemoryWish::Add { scope: "notes".to_owned(), text, cwd })
                     .await
                     .unwrap();
+            }
+            Step::Tool(text) => self.call_tool(text).await,
+            Step::ToolAndHand(text, typed) => {
+                // Text that was never read back is overwritten by the person, not by us.
+                self.entries().await;
+                let file = self.file.clone();
+                let is_open = self.blocked.is_none();
+                let saved = typed.clone();
+                let hand = tokio::task::spawn_blocking(move || {
+                    let text = fs::read_to_string(&file).unwrap_or_default();
+                    is_open && fs::write(&file, format!("{text}§\n{saved}\n")).is_ok()
+                });
+                let (is_saved, ()) = tokio::join!(hand, self.call_tool(text));
+                if is_saved.unwrap() {
+                    self.texts.insert(typed);
+                }
+                // The next save of the person is of what they see now.
+                self.entries().await;
             }
             Step::Replace(at, text) => {
                 if let Some((id, _)) = self.entries().await.get(at).cloned() {

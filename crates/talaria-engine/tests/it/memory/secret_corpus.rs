@@ -1,5 +1,5 @@
-//! Every secret that the redactor detects, saved by a person and by an editor: none of it is stored in clear
-//! text.
+//! Every secret that the redactor detects, saved by a person, by an editor and by a model: none of it is stored in clear text, in the
+//! memory, in skills and proposals, in the call ledger, in the input of the hook, or in any file of the home.
 
 #[path = "../../../../talaria-guard/src/redact/tests/corpus.rs"]
 mod corpus;
@@ -7,12 +7,20 @@ mod corpus;
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
 use talaria_core::api::{MemoryHistoryQuery, MemoryQuery, MemoryWish, Stop};
+use talaria_core::outcome::Outcome;
 use talaria_engine::engine::Engine;
 use talaria_home::home::TalariaHome;
+use talaria_scripted::Reply;
+use talaria_testkit::Codex;
+use talaria_testkit::app_server::write_program;
 
-use crate::home::options;
+use crate::home::{Home, options};
+use crate::stage::both_versions;
 use corpus::{Example, examples};
+
+both_versions!(newest: no_secret_that_a_model_saves_is_kept_in_clear);
 
 /// Shorter secrets also occur by chance: in ids, in digests and in other words.
 const TELLING: usize = 16;
@@ -78,4 +86,53 @@ async fn no_secret_of_the_corpus_is_kept_in_clear() {
     engine.stop(Stop { keep_turns: false, stay_down: false }).await.unwrap();
     drop(engine);
     assert_eq!(found_in(root.path(), &secrets), Vec::<String>::new(), "when it has ended");
+}
+
+/// How many calls the model makes at once.
+const AT_ONCE: usize = 30;
+
+async fn no_secret_that_a_model_saves_is_kept_in_clear(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    let read = home.codex_home.root().join("hook.read");
+    let program = home.codex_home.root().join("hook");
+    write_program(&program, &format!("#!/bin/sh\ncat >> '{}'\n", read.display())).unwrap();
+    let hooks = format!("[hooks]\ntool_call = {:?}\n", program.to_str().unwrap());
+    // The user is not asked about each: what looks planted waits as a proposal, and that is kept too.
+    home.configure(&hooks);
+    home.open().await;
+    let examples = examples();
+    for part in examples.chunks(AT_ONCE) {
+        let calls = part.iter().fold(Reply::new(), |reply, example| {
+            let add = json!({ "op": "add", "scope": "notes", "text": example.text });
+            reply.function("talaria_memory", json!({ "operations": [add] }))
+        });
+        home.model.push(calls);
+    }
+    for (number, part) in examples.chunks(AT_ONCE).enumerate() {
+        let (name, body) = (format!("skill-{number}"), part.iter().map(|example| example.text.as_str()));
+        let body = body.collect::<Vec<_>>().join("\n\n");
+        let text = format!("---\nname: {name}\ndescription: d\n---\n{body}\n");
+        let propose = json!({ "op": "propose", "name": name, "text": text });
+        home.model.push(Reply::new().function("talaria_skill", propose));
+    }
+    home.model.push(Reply::say("saved"));
+    let (started, report) = home.run("save them").await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    let list = home.engine().memory(MemoryQuery::default()).await.unwrap();
+    assert!(list.entries.len() * 10 > examples.len() * 7, "{} of {}", list.entries.len(), examples.len());
+    let proposals = home.engine().skill_proposals(Default::default()).await.unwrap();
+    assert!(!proposals.is_empty());
+    let secrets = telling_secrets(&examples);
+    let events = serde_json::to_string(&home.all(&started).await).unwrap();
+    let shown: Vec<&String> = secrets.iter().filter(|secret| events.contains(secret.as_str())).collect();
+    assert_eq!(shown, Vec::<&String>::new(), "in the events");
+    let told = fs::read_to_string(&read).unwrap();
+    let told: Vec<&String> = secrets.iter().filter(|secret| told.contains(secret.as_str())).collect();
+    assert_eq!(told, Vec::<&String>::new(), "in what the hook read");
+    let root = home.talaria().root().to_owned();
+    assert_eq!(found_in(&root, &secrets), Vec::<String>::new(), "while the engine runs");
+    home.stop(false).await;
+    assert_eq!(found_in(&root, &secrets), Vec::<String>::new(), "when it has ended");
+    home.open().await;
+    home.close().await;
 }

@@ -160,7 +160,7 @@ async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
         tools["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
     assert_eq!(
         names,
-        ["talaria_recall", "talaria_memory", "talaria_skill", "talaria_web"],
+        ["talaria_recall", "talaria_memory", "talaria_skill", "talaria_web", "talaria_delegate"],
         "no task can be started"
     );
     let said = wire.call(json!({ "action": "start", "prompt": "x" })).await;

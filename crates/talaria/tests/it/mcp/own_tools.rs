@@ -11,7 +11,8 @@ use super::wire::Wire;
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
-    the_model_of_a_conversation_has_its_rights;
+    the_model_of_a_conversation_has_its_rights,
+    a_conversation_delegates_and_has_each_result_once;
     newest:
     a_forged_thread_grants_no_rights,
 );
@@ -50,7 +51,12 @@ async fn an_agent_outside_reads_and_changes_only_what_it_is_granted() {
             json!({ "url": "http://127.0.0.1:9/" }),
             "it works only in a conversation of Talaria",
         ),
-        ("talaria_delegate", json!({ "op": "list" }), "there is no such tool"),
+        ("talaria_delegate", json!({ "op": "list" }), "the tool codex_bridge starts tasks here"),
+        (
+            "talaria_delegate",
+            json!({ "op": "start", "goals": [{ "goal": "x" }] }),
+            "only a conversation of Talaria",
+        ),
     ] {
         let (text, is_error) = said(&sdk.ask(call(tool, arguments)).await);
         assert!(is_error && text.contains(why), "{tool}: {text}");
@@ -109,6 +115,40 @@ async fn a_forged_thread_grants_no_rights(codex: Codex) {
     wire.ends_well().await;
     gate.open();
     running.end().await.exits(0);
+    scene.close().await;
+}
+
+async fn a_conversation_delegates_and_has_each_result_once(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    codex::offer(&scene);
+    scene
+        .model
+        .route(|request| (request.prompt() == "count the herons").then(|| Reply::say("There are seven.")));
+    let goals = json!([{ "goal": "count the herons" }]);
+    scene.model.push(codex::call(&codex, "talaria_delegate", &json!({ "op": "start", "goals": goals })));
+    scene.model.push(codex::call(&codex, "talaria_delegate", &json!({ "op": "wait", "seconds": 60 })));
+    scene.model.push(Reply::say("Seven."));
+    let running = scene.start(&["exec", "--approve", "wait", "--json", "have them counted"]);
+    for _ in 0..2 {
+        let status = scene.wait_status(|status| status["requests"].as_array().unwrap().len() == 1).await;
+        let request = status["requests"][0]["id"].as_str().unwrap();
+        scene.run(&["requests", "answer", request, "accept"]).await.exits(0);
+    }
+    let ended = running.end().await.exits(0);
+    let events = ended.events();
+    assert_eq!(events.last().unwrap()["text"], "Seven.", "{ended}");
+    let asked =
+        |request: &&talaria_scripted::ModelRequest| request.user_texts().contains(&"have them counted");
+    let requests = scene.model.requests();
+    let outputs = requests.iter().rfind(asked).unwrap().tool_outputs().join("\n");
+    assert!(outputs.contains("Delegated tasks (complete): 1 of 1 started."), "{outputs}");
+    assert_eq!(outputs.matches("There are seven.").count(), 1, "{outputs}");
+
+    scene.model.push(Reply::say("Nothing is left."));
+    let session = events[0]["session"].as_str().unwrap();
+    scene.run(&["exec", "--resume", session, "and now?"]).await.exits(0);
+    let last = scene.model.requests().pop().unwrap();
+    assert!(!last.user_texts().iter().any(|text| text.contains("From Talaria")), "{:?}", last.user_texts());
     scene.close().await;
 }
 

@@ -115,6 +115,7 @@ async fn a_task_waits_for_the_person_and_not_for_the_model(codex: Codex) {
         ("talaria_memory", false.into()),
         ("talaria_skill", false.into()),
         ("talaria_web", true.into()),
+        ("talaria_delegate", false.into()),
     ];
     assert_eq!(listed, expected.map(|(name, hint)| (Value::from(name), hint)));
 

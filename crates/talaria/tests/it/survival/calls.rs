@@ -31,6 +31,8 @@ const POINTS: [&str; 8] = [
     "before:tool-sent",
     "after:tool-sent",
 ];
+/// The step at which the decision of `hooks.tool_call` is recorded.
+const HOOK_POINTS: [&str; 2] = ["before:hook-decided", "after:hook-decided"];
 /// Further strikes for an engine that uses the stand-in. Clocks and versions do not matter to the ledger.
 const ON_STAND_IN: [Strike; 10] = [
     Strike::EngineTwice,
@@ -111,12 +113,12 @@ impl CallFault {
     }
 }
 
-/// Every call at every point with each of these strikes, as far as they are wanted.
-fn faults(strikes: &[Strike]) -> Vec<CallFault> {
+/// These calls at these points with each of these strikes, as far as they are wanted.
+fn faults(calls: &[Called], points: &[&'static str], strikes: &[Strike]) -> Vec<CallFault> {
     let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
     let mut faults = Vec::new();
-    for called in CALLS {
-        for point in POINTS {
+    for &called in calls {
+        for &point in points {
             faults.extend(strikes.iter().map(|blow| CallFault { called, point, blow: *blow }));
         }
     }
@@ -196,8 +198,6 @@ fn examine_effect(started: &SessionStarted, saved: usize, rows: &[CallRow]) -> O
     let state = rows.first().map_or("not there", |row| row.state.as_str());
     let is_true = match (state, saved) {
         ("done", 1) | ("unknown", 0 | 1) => true,
-        // It said that the disk is full, and did nothing.
-        ("failed", 0) => true,
         // It never began.
         ("offered" | "not there", 0) => true,
         _ => false,
@@ -283,17 +283,12 @@ async fn examine(
             if steps.contains(&Status::Completed) && row.state != "done" {
                 wrong("people see as done what is not");
             }
-            // A call that cannot be carried out because the disk is full may say so, if it did nothing.
-            let is_full = matches!(blow, Strike::DiskFull | Strike::DiskFullEngine);
-            let has_failed = is_full
-                && row.state == "failed"
-                && told.iter().any(|text| text.ends_with("the disk is full"));
-            if steps.contains(&Status::Failed) && !has_failed {
+            if steps.contains(&Status::Failed) {
                 wrong("people see a failure, and nothing failed");
             }
             // A step that ended while no engine listened may be missing.
             let may_be_missing = blow.cuts_codex_off();
-            let is_answered = is_told || has_failed || is_told_unknown && !only_reads;
+            let is_answered = is_told || is_told_unknown && !only_reads;
             if outcome == "completed" && (!is_answered || steps.is_empty() && !may_be_missing) {
                 wrong("the call of a completed turn has no result");
             }
@@ -345,9 +340,14 @@ async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_tr
         let model = model().await;
         let home = CodexHome::new(&model);
         let lane = Lane::new(model, home, &codex.native);
-        lanes.push(Box::pin(run_lane(lane, faults(&ON_REAL), codex.version.to_owned(), &newer)));
+        lanes.push(Box::pin(run_lane(
+            lane,
+            faults(&CALLS, &POINTS, &ON_REAL),
+            codex.version.to_owned(),
+            &newer,
+        )));
     }
-    let on_stand_in = thin_out(faults(&ON_STAND_IN));
+    let on_stand_in = thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN));
     for part in on_stand_in.chunks(on_stand_in.len().div_ceil(STAND_INS).max(1)) {
         let model = model().await;
         let home = CodexHome::new(&model);
@@ -356,4 +356,20 @@ async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_tr
         lanes.push(Box::pin(run_lane(lane, part.to_vec(), STAND_IN.to_owned(), &newer)));
     }
     report("calls of tools, and who is killed", &play_all(lanes).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_a_hook_allowed_takes_effect_once_whoever_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
+    for codex in Codex::both() {
+        let model = model().await;
+        let home = CodexHome::new(&model);
+        let lane = Lane::new(model, home, &codex.native);
+        lane.allow_by_hook();
+        let faults = faults(&CALLS[1..2], &HOOK_POINTS, &ON_REAL);
+        lanes.push(Box::pin(run_lane(lane, faults, codex.version.to_owned(), &newer)));
+    }
+    report("calls that a hook decides, and who is killed", &play_all(lanes).await);
 }

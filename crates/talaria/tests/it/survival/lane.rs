@@ -46,6 +46,16 @@ impl Lane {
         lane
     }
 
+    /// Configures a program for `hooks.tool_call` that allows everything.
+    pub(crate) fn allow_by_hook(&self) {
+        let program = self.codex_home.root().join("allows");
+        let script = "#!/bin/sh\ncat > /dev/null\necho '{\"decision\":\"allow\"}'\n";
+        talaria_testkit::app_server::write_program(&program, script).unwrap();
+        let config = self.home().join("config.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, format!("{text}[hooks]\ntool_call = {:?}\n", program.to_str().unwrap())).unwrap();
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.codex_home.root().join("talaria")
     }

@@ -88,9 +88,10 @@ impl Place {
     }
 
     /// A tool that takes effect, and says for which time.
-    fn works(&self) -> impl FnOnce() -> BoxFuture<'static, ToolReturn> + Send + 'static {
+    fn works(&self) -> impl Fn() -> BoxFuture<'static, ToolReturn> + Send + Sync + 'static {
         let effects = Arc::clone(&self.effects);
         move || {
+            let effects = Arc::clone(&effects);
             async move {
                 let count = effects.fetch_add(1, Ordering::SeqCst) + 1;
                 Ok(format!("Effect {count}, complete."))
@@ -102,19 +103,32 @@ impl Place {
     /// A tool that takes effect and never returns; the receiver learns that it did.
     fn hangs(
         &self,
-    ) -> (impl FnOnce() -> BoxFuture<'static, ToolReturn> + Send + 'static, oneshot::Receiver<()>) {
+    ) -> (impl Fn() -> BoxFuture<'static, ToolReturn> + Send + Sync + 'static, oneshot::Receiver<()>) {
         let effects = Arc::clone(&self.effects);
         let (begun, is_begun) = oneshot::channel();
-        let hang = move || {
+        let hang = once(move || {
             async move {
                 effects.fetch_add(1, Ordering::SeqCst);
                 let _ = begun.send(());
                 std::future::pending().await
             }
             .boxed()
-        };
+        });
         (hang, is_begun)
     }
+}
+
+/// A tool that is to run once; a second run breaks the test.
+fn once(
+    work: impl FnOnce() -> BoxFuture<'static, ToolReturn> + Send + 'static,
+) -> impl Fn() -> BoxFuture<'static, ToolReturn> + Send + Sync + 'static {
+    let work = Mutex::new(Some(work));
+    move || work.lock().unwrap().take().expect("the tool ran twice")()
+}
+
+/// No hook.
+async fn permit() -> CallPermit {
+    CallPermit::Run { decided: None }
 }
 
 fn lease(session: &SessionId, epoch: i64) -> Lease {
@@ -150,13 +164,28 @@ impl TestEngine {
         call: &ToolInvocation,
         effect: ToolEffect,
         limit: Duration,
-        work: impl FnOnce() -> W + Send + 'static,
+        work: impl Fn() -> W + Send + Sync + 'static,
     ) -> ToolOutcome {
+        self.answer_judged(call, effect, limit, permit, work).await
+    }
+
+    async fn answer_judged<J, W>(
+        &self,
+        call: &ToolInvocation,
+        effect: ToolEffect,
+        limit: Duration,
+        judge: impl FnOnce() -> J + Send + 'static,
+        work: impl Fn() -> W + Send + Sync + 'static,
+    ) -> ToolOutcome
+    where
+        J: Future<Output = CallPermit> + Send + 'static,
+        W: Future<Output = ToolReturn> + Send + 'static,
+    {
         self.offer(call).await;
         let ground = LedgerGround { shelf: &self.shelf, tasks: &self.tasks, ended: self.ended.subscribe() };
         let (session, check) = (self.session.clone(), "Look first.");
         let asked = LedgerCall { session, call: call.clone(), effect, limit, check };
-        self.ledger.answer(ground, asked, work).await
+        self.ledger.answer(ground, asked, judge, work).await
     }
 
     /// Begins a call that hangs, and drops this engine in the middle of it.
@@ -283,11 +312,14 @@ async fn a_call_runs_to_its_end_though_nothing_waits_for_it() {
     let (engine, one) = (place.engine().await, call("1", json!({})));
     let (release, released) = oneshot::channel::<()>();
     let (begun, is_begun) = oneshot::channel();
-    let work = move || async move {
-        let _ = begun.send(());
-        let _ = released.await;
-        Ok("complete".to_owned())
-    };
+    let work = once(move || {
+        async move {
+            let _ = begun.send(());
+            let _ = released.await;
+            Ok("complete".to_owned())
+        }
+        .boxed()
+    });
     tokio::select! {
         outcome = engine.answer(&one, ToolEffect::Changes, LIMIT, work) => panic!("{outcome:?}"),
         begun = is_begun => begun.unwrap(),
@@ -341,7 +373,100 @@ async fn a_call_without_a_row_does_not_run() {
     let ground = LedgerGround { shelf: &engine.shelf, tasks: &engine.tasks, ended: engine.ended.subscribe() };
     let session = place.session.clone();
     let asked = LedgerCall { session, call: one, effect: ToolEffect::Changes, limit: LIMIT, check: "" };
-    let answer = engine.ledger.answer(ground, asked, place.works()).await;
+    let answer = engine.ledger.answer(ground, asked, permit, place.works()).await;
     assert!(!answer.is_success() && answer.text().contains("so it was not run"), "{answer:?}");
     assert_eq!(place.effects(), 0);
+}
+
+/// What the hook decided, as the audit log has it.
+fn decided(decision: &str) -> Option<Box<NewAudit>> {
+    Some(Box::new(NewAudit {
+        at: 1,
+        action: "decide".to_owned(),
+        outcome: talaria_store::AuditOutcome::Done,
+        principal: "hook".to_owned(),
+        established: "decided by your hook".to_owned(),
+        pid: None,
+        terminal: None,
+        program: None,
+        session: Some("session".to_owned()),
+        request: None,
+        digest: None,
+        decision: Some(decision.to_owned()),
+        reason: None,
+    }))
+}
+
+#[tokio::test]
+async fn a_call_that_is_declined_never_runs_and_stays_declined() {
+    let place = Place::new().await;
+    let (engine, one) = (place.engine().await, call("1", json!({})));
+    let no =
+        || async { CallPermit::Refuse { why: "not on Fridays".to_owned(), decided: decided("decline") } };
+    let answer = engine.answer_judged(&one, ToolEffect::Changes, LIMIT, no, place.works()).await;
+    assert_eq!((answer.text(), answer.is_success()), ("talaria_x: not on Fridays", false));
+    let row = place.row(&one).await;
+    assert_eq!((row.state, row.runs), (ToolCallState::Failed, 0));
+    // The next engine does not ask again: the decision is on record.
+    let next = place.engine().await;
+    let again = next.answer(&one, ToolEffect::Changes, LIMIT, place.works()).await;
+    assert_eq!((again, place.effects()), (answer, 0));
+    let audit = place.store.audit(None, 10).await.unwrap();
+    assert!(audit.iter().any(|row| row.entry.decision.as_deref() == Some("decline")), "{audit:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_was_being_judged_when_its_engine_ended_is_judged_by_the_next() {
+    let place = Place::new().await;
+    let (engine, one) = (place.engine().await, call("1", json!({})));
+    let (begun, is_begun) = oneshot::channel();
+    let slow = || async move {
+        let _ = begun.send(());
+        std::future::pending().await
+    };
+    let ending = async {
+        is_begun.await.unwrap();
+        engine.ended.send_replace(true);
+        engine.tasks.close();
+        engine.tasks.wait().await;
+    };
+    tokio::select! {
+        outcome = engine.answer_judged(&one, ToolEffect::Changes, LIMIT, slow, place.works()) => panic!("{outcome:?}"),
+        () = ending => {}
+    }
+    assert_eq!(place.row(&one).await.state, ToolCallState::Offered, "nothing began");
+    let yes = || async { CallPermit::Run { decided: decided("accept") } };
+    let next = place.engine().await;
+    let answer = next.answer_judged(&one, ToolEffect::Changes, LIMIT, yes, place.works()).await;
+    assert_eq!((answer.text(), place.effects()), ("Effect 1, complete.", 1));
+}
+
+#[tokio::test]
+async fn a_tool_that_could_store_nothing_is_run_again_until_it_can() {
+    let place = Place::new().await;
+    let (engine, one) = (place.engine().await, call("1", json!({})));
+    let failures = Arc::new(AtomicUsize::new(0));
+    let (effects, troubles) = (Arc::clone(&place.effects), engine.shelf.troubles.clone());
+    let work = move || {
+        let (failures, effects) = (Arc::clone(&failures), Arc::clone(&effects));
+        let troubles = troubles.clone();
+        async move {
+            if failures.fetch_add(1, Ordering::SeqCst) < 3 {
+                return Err(ToolFailure::of_store("nothing was done".to_owned(), &StoreError::Full));
+            }
+            assert_eq!(troubles.notes().len(), 1, "a person can see what it waits for");
+            effects.fetch_add(1, Ordering::SeqCst);
+            Ok("stored, complete".to_owned())
+        }
+    };
+    let answer = engine.answer(&one, ToolEffect::Changes, LIMIT, work).await;
+    assert!(answer.is_success(), "{answer:?}");
+    let row = place.row(&one).await;
+    assert_eq!((place.effects(), row.runs, row.state), (1, 1, ToolCallState::Done));
+    assert!(engine.shelf.troubles.notes().is_empty());
+    // What cannot pass is an answer.
+    let two = call("2", json!({}));
+    let lost = || async { Err(ToolFailure::of_store("nothing was done".to_owned(), &StoreError::Closed)) };
+    let answer = engine.answer(&two, ToolEffect::Changes, LIMIT, lost).await;
+    assert_eq!(answer.text(), "talaria_x: nothing was done");
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use talaria_core::config::Config;
 use talaria_core::memory::draft::{MemoryOperation, MemoryStep};
 use talaria_core::memory::{MemoryEntry, SNAPSHOT_CHARS};
+use talaria_core::quantity::quantity;
 
 use super::arguments::MemoryLook;
 use crate::engine::memory::MemoryOutcome;
@@ -104,7 +105,9 @@ fn fill(entries: &[MemoryEntry], config: &Config) -> String {
     let scope = |name: &str| {
         let of_scope = entries.iter().filter(|entry| entry.scope.name() == name);
         let sizes: Vec<usize> = of_scope.map(|entry| entry.text.chars().count()).collect();
-        format!("{name} {} entries, {} characters", sizes.len(), sizes.iter().sum::<usize>())
+        let entries = quantity(sizes.len(), "entry", "entries");
+        let characters = quantity(sizes.iter().sum(), "character", "characters");
+        format!("{name} {entries}, {characters}")
     };
     let all: usize = entries.iter().map(|entry| entry.text.chars().count()).sum();
     let budget =
@@ -157,7 +160,7 @@ mod tests {
             What looks like a secret was masked: the memory keeps no secrets.
             Entries: 1 found, complete.
             - user: Prefers tabs
-            Fill: user 1 entries, 12 characters; project 0 entries, 0 characters; notes 1 entries, 9 characters; all of it is in what conversations start with (8000 characters).
+            Fill: user 1 entry, 12 characters; project 0 entries, 0 characters; notes 1 entry, 9 characters; all of it is in what conversations start with (8000 characters).
             Memory: nothing is saved yet; the user has to approve it as prop-1 (why). Continue without it.
             1. add user: waits
             nothing was changed, because an operation was refused.

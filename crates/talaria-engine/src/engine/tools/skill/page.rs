@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use talaria_core::quantity::quantity;
 use talaria_core::skill::index::{IndexedSkill, SkillIndex};
 
 use crate::engine::skills::{FoundSkill, SkillLibrary, SkillProposed};
@@ -49,7 +50,9 @@ pub(super) fn file(
     let pages = pages_of(text, PAGE);
     let count = pages.len();
     let shown = page.checked_sub(1).and_then(|at| pages.get(at));
-    let shown = shown.ok_or_else(|| format!("{file} has {count} pages, so there is no page {page}"))?;
+    let shown = shown.ok_or_else(|| {
+        format!("{file} has {}, so there is no page {page}", quantity(count, "page", "pages"))
+    })?;
     let whole = match count {
         1 => "complete".to_owned(),
         _ => format!("incomplete, page {page} of {count}"),
@@ -84,7 +87,12 @@ pub(super) fn proposed(name: &str, proposed: &SkillProposed) -> String {
         ),
     };
     if added + removed > 0 {
-        let _ = writeln!(text, "{}: {added} lines added, {removed} removed.", proposed.file);
+        let _ = writeln!(
+            text,
+            "{}: {} added, {removed} removed.",
+            proposed.file,
+            quantity(*added, "line", "lines")
+        );
     }
     if proposed.is_masked {
         text.push_str("What looks like a secret was masked: skills keep no secrets.\n");
@@ -178,7 +186,7 @@ mod tests {
             SKILL.md: 3 lines added, 0 removed.
             the new skill haiku waits for you (why): talaria skills diff skp-1
             the archival of the skill haiku waits for you: talaria skills diff skp-1
-            SKILL.md has 1 pages, so there is no page 2
+            SKILL.md has 1 page, so there is no page 2
         "#]]
         .assert_eq(&format!(
             "{}{}{shown}{}{}{}\n{}\n{}\n",

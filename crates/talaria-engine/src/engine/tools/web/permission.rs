@@ -1,23 +1,17 @@
 //! May this conversation read that site? Where its sandbox has the network, yes; elsewhere a person is asked.
 //!
-//! The request is a row like every other, opened by Talaria itself in the running turn. A separate async task waits for the
-//! answer and closes it, so that a call may return before a person has decided: the next call for the same site finds the
-//! answer. `accept` permits one page, `accept_for_session` the site for the rest of the conversation (read from the row, so
-//! that a later engine applies it), `decline` refuses it for the rest of the turn. Requests still open when the turn ends
-//! are withdrawn. An engine that is killed leaves an open row; the next one closes it with the turn, or waits for it when
-//! the call is repeated.
+//! The request is put by Talaria itself in the running turn (`tools/questions`). A call may return before a person has
+//! decided: the next call for the same site finds the answer. `accept` serves one page, `accept_for_session` the site for the
+//! rest of the conversation (read from the row, so that a later engine knows it), `decline` the rest of the turn.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_codex::conversation::{Command, Watcher as _, mint_ticket};
 use talaria_core::config::{WebConfig, WebNetwork};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Ask, Decision, Who};
 use talaria_core::tool::ToolInvocation;
 use talaria_store::{RequestRow, RequestState, StoreError};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 use url::Url;
 
@@ -37,25 +31,6 @@ pub(super) enum WebPermission {
     ThisSite,
 }
 
-/// The requests about web pages.
-#[derive(Default)]
-pub(crate) struct WebQuestions {
-    /// Acceptances of one page that were not used yet.
-    unused: Mutex<HashMap<TicketId, SessionId>>,
-    /// Requests that a task of this engine waits for.
-    watched: Mutex<HashSet<TicketId>>,
-    /// Locked while a request is closed, so that it is closed once.
-    closing: tokio::sync::Mutex<()>,
-    changed: Notify,
-}
-
-impl WebQuestions {
-    /// A request was answered.
-    pub(crate) fn wake(&self) {
-        self.changed.notify_waiters();
-    }
-}
-
 /// Recorded decisions about a site.
 enum SiteStanding {
     Granted,
@@ -63,13 +38,6 @@ enum SiteStanding {
     /// A person has not decided.
     Open(TicketId),
     Unasked,
-}
-
-/// A turn is over, or not.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TurnState {
-    Runs,
-    Over,
 }
 
 impl Inner {
@@ -92,14 +60,14 @@ impl Inner {
         let site = site(url);
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let changed = self.web.questions.changed.notified();
+            let changed = self.questions.changed();
             tokio::pin!(changed);
             // Subscribe first: an answer that arrives while the rows are read is not missed.
             changed.as_mut().enable();
             match self.site_standing(session, &site).await.map_err(|error| unread(&error))? {
                 SiteStanding::Granted => return Ok(WebPermission::ThisSite),
                 SiteStanding::Declined(by) => return Err(declined(&site, by)),
-                SiteStanding::Open(ticket) => self.watch_web_question(session, ticket),
+                SiteStanding::Open(ticket) => self.watch_question(session, ticket),
                 SiteStanding::Unasked => {
                     self.ask_for_site(session, call, url, &site).await.map_err(|error| unread(&error))?;
                 }
@@ -131,7 +99,7 @@ impl Inner {
                     return Ok(SiteStanding::Granted);
                 }
                 (RequestState::Delivered, Decision::Accept) if is_present => {
-                    let is_unused = lock(&self.web.questions.unused).remove(&request.id).is_some();
+                    let is_unused = self.questions.take_unused(&request.id);
                     if is_unused {
                         return Ok(SiteStanding::Granted);
                     }
@@ -155,103 +123,13 @@ impl Inner {
         url: &Url,
         site: &str,
     ) -> Result<(), StoreError> {
-        let unknown = || StoreError::UnknownSession(session.clone());
-        let turn = self.shelf.store.next_unsettled(session).await?.ok_or_else(unknown)?;
-        let mut journal = self.journal_of_turn(session, &turn, self.desk.feed(session)).await?;
-        let ticket = mint_ticket();
         let ask = Ask::WebPage {
             thread: call.thread.clone(),
             item: call.item.clone(),
             site: site.to_owned(),
             url: url.to_string(),
         };
-        OwnQuestion::open(&ticket, ask, QuestionTopic::WebPage, &mut journal).await?;
-        self.watch_web_question(session, ticket);
-        Ok(())
-    }
-
-    /// Waits for the answer concurrently with the turn, unless a task waits already.
-    fn watch_web_question(self: &Arc<Self>, session: &SessionId, ticket: TicketId) {
-        if !lock(&self.web.questions.watched).insert(ticket.clone()) {
-            return;
-        }
-        let (engine, session, mut ended) = (Arc::clone(self), session.clone(), self.ended.subscribe());
-        self.tasks.spawn(async move {
-            tokio::select! {
-                () = engine.wait_for_web_answer(&session, &ticket) => {}
-                // The next engine continues from the store.
-                _ = ended.wait_for(|ended| *ended) => {}
-            }
-            lock(&engine.web.questions.watched).remove(&ticket);
-        });
-    }
-
-    async fn wait_for_web_answer(&self, session: &SessionId, ticket: &TicketId) {
-        loop {
-            let changed = self.web.questions.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            match self.settle_web_question(session, ticket, TurnState::Runs).await {
-                Ok(true) => return,
-                Ok(false) => changed.await,
-                Err(error) => {
-                    tracing::warn!("the request {ticket} is not closed: {error}");
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Closes a request that was answered, or whose turn is over. Returns whether it is closed.
-    async fn settle_web_question(
-        &self,
-        session: &SessionId,
-        ticket: &TicketId,
-        state: TurnState,
-    ) -> Result<bool, StoreError> {
-        let (store, questions) = (&self.shelf.store, &self.web.questions);
-        let _closing = questions.closing.lock().await;
-        let Some(question) = OwnQuestion::find(store, ticket).await? else { return Ok(true) };
-        let request = question.row();
-        match (request.state, state) {
-            (RequestState::Open, TurnState::Runs) => return Ok(false),
-            (RequestState::Open, TurnState::Over) | (RequestState::Answered, _) => {}
-            _ => return Ok(true),
-        }
-        let turn = match request.turn {
-            Some(ordinal) => store.turn(session, ordinal).await?,
-            None => None,
-        };
-        let turn = turn.ok_or_else(|| StoreError::UnknownSession(session.clone()))?;
-        let mut journal = self.journal_of_turn(session, &turn, self.desk.feed(session)).await?;
-        let answer = (request.state == RequestState::Answered).then(|| question.decision());
-        match answer {
-            Some(_) => question.close(&mut journal),
-            None => {
-                let why = "the turn ended before it was answered";
-                OwnQuestion::withdraw(ticket, Who::Talaria, why, &mut journal);
-            }
-        }
-        if answer == Some(Decision::Accept) && state == TurnState::Runs {
-            lock(&questions.unused).insert(ticket.clone(), session.clone());
-        }
-        journal.keep().await.map_err(|_| StoreError::Closed)?;
-        questions.wake();
-        if answer == Some(Decision::Cancel) && state == TurnState::Runs {
-            self.desk.tell(session, Command::Interrupt { by: question.by() });
-        }
-        Ok(true)
-    }
-
-    /// Closes what is open when a turn has ended. Called by the task of the session.
-    pub(crate) async fn withdraw_web_questions(&self, session: &SessionId) -> Result<(), StoreError> {
-        lock(&self.web.questions.unused).retain(|_, owner| owner != session);
-        let states = Some(vec![RequestState::Open, RequestState::Answered]);
-        let store = &self.shelf.store;
-        for question in OwnQuestion::of_session(store, session, QuestionTopic::WebPage, states).await? {
-            self.settle_web_question(session, &question.row().id, TurnState::Over).await?;
-        }
-        Ok(())
+        self.ask_in_turn(session, ask, QuestionTopic::WebPage).await.map(drop)
     }
 }
 
@@ -275,10 +153,6 @@ fn declined(site: &str, by: Who) -> String {
 
 fn unread(error: &StoreError) -> String {
     format!("it cannot be found out whether this may be read: {error}")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
