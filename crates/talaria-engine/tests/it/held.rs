@@ -59,7 +59,7 @@ async fn an_interrupted_turn_then_another_returns_its_own_answer(codex: Codex) {
         _ => None,
     });
     let [told] = told.collect::<Vec<_>>()[..] else { panic!("told once: {:#?}", first.events) };
-    assert!(told.starts_with("ended "), "{told}");
+    assert!(told.starts_with("stopped background commands of the turn: "), "{told}");
     runs(&real.marker, "sleep 9011", false).await;
 
     real.model.push(Reply::say("This is the second answer."));
