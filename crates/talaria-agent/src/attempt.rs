@@ -110,7 +110,7 @@ pub enum WireNews {
     Broken(ModelFailure),
 }
 
-/// What came of something that happened.
+/// The effect of an input.
 #[derive(Clone, Debug)]
 pub enum AttemptNews<'a> {
     /// A step of the answer.
@@ -123,7 +123,7 @@ pub enum AttemptNews<'a> {
     Ended(AttemptEnd),
 }
 
-/// What is known about an attempt for people who look for a cause.
+/// Facts about an attempt for diagnosis.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptDiary {
     /// The HTTP status.
@@ -191,7 +191,7 @@ impl ModelAttempt {
         self.stage
     }
 
-    /// What is known about it.
+    /// The facts known about it.
     pub fn diary(&self) -> &AttemptDiary {
         &self.diary
     }

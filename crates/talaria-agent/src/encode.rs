@@ -53,7 +53,7 @@ enum LastRole {
     Tool,
 }
 
-/// What was rendered so far. Cloned to close a request without closing the conversation.
+/// The request rendered so far. Cloned to close a request without closing the conversation.
 #[derive(Clone, Debug)]
 struct Rendering {
     body: Bytes,

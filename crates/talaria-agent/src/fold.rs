@@ -155,7 +155,7 @@ pub enum AnswerStep<'a> {
     },
     /// Data that is no frame.
     Corrupt {
-        /// What is wrong with it.
+        /// Its mistake.
         why: String,
         /// How long it is.
         bytes: usize,

@@ -120,7 +120,7 @@ impl CallInput {
     }
 }
 
-/// What became of a call.
+/// The fate of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallDisposition {
@@ -206,12 +206,12 @@ pub enum LogItem {
     Result {
         /// The call.
         call: CallId,
-        /// What became of it.
+        /// Its fate.
         disposition: CallDisposition,
         /// What the model gets.
         parts: Vec<LogPart>,
     },
-    /// What the program itself tells the model from here on.
+    /// An instruction of the program to the model, from here on.
     Operator {
         /// The text.
         text: String,

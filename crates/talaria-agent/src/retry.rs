@@ -19,7 +19,7 @@ const SPREAD: f64 = 0.2;
 /// A longer wait is the person's decision.
 const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// What is changed in a request before it is sent again.
+/// A change of a request before it is sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestRepair {

@@ -62,7 +62,7 @@ impl TokenCount {
         }
     }
 
-    /// The tokens in the vocabulary of turns. What is not known makes it a lower bound.
+    /// The tokens in the vocabulary of turns. An unknown part makes it a lower bound.
     pub fn usage(self) -> Usage {
         let (input, output) = (self.input.unwrap_or_default(), self.output.unwrap_or_default());
         Usage {

@@ -13,7 +13,7 @@ pub const LARGEST_FRAME: usize = 32 * 1024 * 1024;
 
 const BOM: [u8; 3] = [0xEF, 0xBB, 0xBF];
 
-/// What was decoded.
+/// A decoded piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SseSignal<'a> {
     /// An event.

@@ -401,6 +401,7 @@ impl Turn {
         if let Some(input) = self.hold_back(now, input) {
             self.take(now, input);
         }
+        self.rule_in_order(now);
         self.pass_time(now);
     }
 
@@ -417,7 +418,7 @@ impl Turn {
             Input::Notification(notification) => self.notice(now, notification),
             Input::Request { ticket, id, request } => self.open_request(now, ticket, id, request),
             Input::Answer { ticket, answer, by } => self.take_answer(now, &ticket, &answer, by),
-            Input::Consulted { ticket, verdict } => self.take_verdict(now, &ticket, verdict),
+            Input::Consulted { ticket, verdict } => self.take_verdict(&ticket, verdict),
             Input::Interrupt { by } => self.interrupt(now, by),
             Input::InterruptRefused { turn, why } => self.interrupt_refused(&turn, &why),
             Input::Settled(settlement) => self.take_reading(now, settlement),

@@ -70,7 +70,7 @@ pub struct ProviderConfig {
     pub headers: Vec<(String, String)>,
     /// Members that are added to every request body.
     pub extra_body: Map<String, Value>,
-    /// What is known of its models.
+    /// The known facts about its models.
     pub models: Vec<ProviderModelConfig>,
     /// Why it cannot be used; the same as the problems of the file.
     pub wrong: Vec<String>,

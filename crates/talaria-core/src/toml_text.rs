@@ -91,7 +91,7 @@ impl<'a> TomlText<'a> {
         end.len().max(self.start())
     }
 
-    /// The piece that puts whole lines at `at`, where a line begins or the text ends.
+    /// The piece that writes whole lines at `at`, where a line begins or the text ends.
     ///
     /// A file whose last line has no end stays such a file.
     pub fn insert(&self, at: usize, lines: &str) -> Piece {
@@ -102,7 +102,7 @@ impl<'a> TomlText<'a> {
         Piece { range: at..at, new: format!("{}{body}", self.newline()) }
     }
 
-    /// The piece that puts `lines` (which end with `\n` each) below the line in which `offset` lies, with its line end.
+    /// The piece that writes `lines` (which end with `\n` each) below the line in which `offset` lies, with its line end.
     pub fn below(&self, offset: usize, lines: &str) -> Piece {
         self.insert(self.line_end(offset), &lines.replace('\n', self.newline_at(offset)))
     }

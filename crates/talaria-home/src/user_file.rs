@@ -112,6 +112,20 @@ impl LockedUserFile {
     /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new
     /// one. The same text again changes nothing.
     pub fn replace(self, new: &str) -> Result<(), UserFileError> {
+        self.replace_with(new, |written, real, _| written.rename_over(real))
+    }
+
+    /// Replaces the text of a file that people edit while Talaria runs: an edit after the last comparison is restored. After a
+    /// crash in between, the exchanged file is kept under a visible name.
+    pub fn exchange(self, new: &str) -> Result<(), UserFileError> {
+        self.replace_with(new, |written, real, old| written.take_place_of(real, old, new))
+    }
+
+    fn replace_with(
+        self,
+        new: &str,
+        put: impl FnOnce(temporary::Temporary, &Path, Option<&str>) -> Result<(), UserFileError>,
+    ) -> Result<(), UserFileError> {
         if self.text() == Some(new) {
             return Ok(());
         }
@@ -121,7 +135,7 @@ impl LockedUserFile {
         let written = temporary::Temporary::write(&self.real, new, self.content.as_ref(), self.new_mode)?;
         self.compare()?;
         blocking_point("after:file-compared");
-        written.take_place_of(&self.real, self.text(), new)?;
+        put(written, &self.real, self.text())?;
         blocking_point("after:file-renamed");
         self.keep_directory();
         Ok(())

@@ -22,7 +22,7 @@ const TIME: Duration = Duration::from_secs(8);
 /// The longest answer of the process, in bytes: a text of 2 MB, each letter of it escaped.
 const MOST_OUTPUT: u64 = 16_000_000;
 
-/// What was read of a PDF file.
+/// The text read from a PDF file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PdfText {
     /// The title in the file's own information.

@@ -1,6 +1,6 @@
 //! The terminal at which a person answers the questions of a turn.
 //!
-//! What was typed before the question is thrown away: it cannot be an answer to something not yet seen. That happens
+//! Text typed before the question is discarded: it cannot be an answer to something not yet seen. That happens
 //! before the question is shown, so that a quick answer to it is not lost. The terminal itself is read, not standard
 //! input, which may hold the prompt.
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use crate::face::Face;
 use crate::line_reader::{LineReader, TypedLine};
 
-/// What comes one after another: news, or signals. Nothing is lost when waiting for it is cancelled.
+/// A source of news or of signals, one after another. Nothing is lost when waiting for it is cancelled.
 pub(crate) trait Arrivals {
     type Arrival;
 
@@ -126,7 +126,7 @@ async fn next_line(lines: Option<&mut LineReader>) -> TypedLine {
     }
 }
 
-/// Waits until then; without a time for ever.
+/// Waits until then; without a time indefinitely.
 async fn until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,

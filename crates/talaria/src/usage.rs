@@ -116,14 +116,15 @@ mod tests {
             total    4         ≥ 12060  ≥ 20    ≥ 40    ≥ 10       ≥ 12100
             1 of the requests reported no tokens; what they cost is unknown
         "#]]
-            .assert_eq(&page(&[sum(Some("gpt-5.5"), None, 12_000), unknown], &asked, LOOK).text());
+        .assert_eq(&page(&[sum(Some("gpt-5.5"), None, 12_000), unknown], &asked, LOOK).text());
         let asked = UsageQuery { by: UsageBy::Session, days: 30 };
         expect_test::expect![[r#"
             CONVERSATION  REQUESTS  INPUT  CACHED  OUTPUT  REASONING  TOTAL  TITLE
             s-1           2         80     10      20      5          100    fix␛ it
             s-2           2         20     10      20      5          40     (removed)
             total         4         100    20      40      10         140
-        "#]].assert_eq(
+        "#]]
+        .assert_eq(
             &page(&[sum(Some("s-1"), Some("fix\u{1b} it"), 100), sum(Some("s-2"), None, 40)], &asked, LOOK)
                 .text(),
         );

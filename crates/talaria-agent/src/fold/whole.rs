@@ -10,7 +10,7 @@ use crate::family::ModelFamily;
 use crate::profile::ProviderProfile;
 use crate::sse::SseSignal;
 
-/// Folds a whole body as if its parts had been streamed. What is no answer of the family is a failure.
+/// Folds a whole body as if its parts had been streamed. A body that is no answer of the family is a failure.
 pub fn fold_whole(
     profile: &ProviderProfile,
     status: u16,

@@ -44,7 +44,7 @@ impl ConnectionPool {
         loop {
             let (since, mut kept) = {
                 let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-                // Servers that are not asked again would otherwise keep a connection for ever.
+                // Servers that are not asked again would otherwise keep a connection indefinitely.
                 for connections in places.values_mut() {
                     connections
                         .retain(|(since, kept)| since.elapsed() < KEPT_FOR && !kept.sender.is_closed());

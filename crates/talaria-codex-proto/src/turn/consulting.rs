@@ -35,6 +35,8 @@ pub(super) struct ConsultedRequest {
     pub(super) judged: JudgedRequest,
     is_cut: bool,
     is_only_for_people: bool,
+    /// What the hook answered, while an earlier request waits for it.
+    verdict: Option<HookVerdict>,
 }
 
 impl Turn {
@@ -50,16 +52,31 @@ impl Turn {
         }
         let Some(call) = HookedCall::of_request(&judged.ask, name, judged.place) else { return Some(judged) };
         let (ticket, is_cut) = (judged.ticket.clone(), call.is_cut);
-        self.consulted.push(ConsultedRequest { judged, is_cut, is_only_for_people });
+        self.consulted.push(ConsultedRequest { judged, is_cut, is_only_for_people, verdict: None });
         self.outputs.push_back(Output::Consult { ticket, call: Box::new(call) });
         None
     }
 
-    /// Takes what the hook answered. A request that is over by now has been closed.
-    pub(super) fn take_verdict(&mut self, now: Moment, ticket: &TicketId, verdict: HookVerdict) {
-        let is_it = |consulted: &ConsultedRequest| consulted.judged.ticket == *ticket;
-        let Some(at) = self.consulted.iter().position(is_it) else { return };
-        let ConsultedRequest { mut judged, is_cut, is_only_for_people } = self.consulted.remove(at);
+    /// Takes what the hook answered. A request that is over by now has been closed. People see requests in the order in which
+    /// Codex made them, whichever the hook answers first.
+    pub(super) fn take_verdict(&mut self, ticket: &TicketId, verdict: HookVerdict) {
+        let is_it = |consulted: &&mut ConsultedRequest| consulted.judged.ticket == *ticket;
+        let Some(consulted) = self.consulted.iter_mut().find(is_it) else { return };
+        consulted.verdict = Some(verdict);
+    }
+
+    /// Rules on the requests whose verdict is known, up to the first that waits for the hook.
+    pub(super) fn rule_in_order(&mut self, now: Moment) {
+        while let Some(verdict) = self.consulted.first_mut().and_then(|first| first.verdict.take()) {
+            let first = self.consulted.remove(0);
+            self.rule(now, first, verdict);
+        }
+    }
+
+    fn rule(&mut self, now: Moment, consulted: ConsultedRequest, verdict: HookVerdict) {
+        let ConsultedRequest { mut judged, is_cut, is_only_for_people, .. } = consulted;
+        let ticket = judged.ticket.clone();
+        let ticket = &ticket;
         let place = judged.place;
         let ruling = verdict.rule(is_cut, is_only_for_people);
         if let HookRuling::Ask { why: Some(why) } = &ruling {

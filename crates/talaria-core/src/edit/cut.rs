@@ -121,7 +121,7 @@ fn sections(lines: TomlText<'_>, path: &KeyPath) -> Vec<Range<usize>> {
             continue;
         }
         match ranges.last_mut() {
-            // What is between the entries of a section goes with it.
+            // Text between the entries of a section is removed with it.
             Some(last) if start <= last.end || (is_under && !statement.kind.is_header()) => last.end = end,
             _ => ranges.push(start..end),
         }

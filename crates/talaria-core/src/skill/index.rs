@@ -90,7 +90,7 @@ mod tests {
         expect![[r#"
             # Skills
 
-            Further skills that Talaria keeps. Before work that one of them is about, read it with the tool talaria_skill (op read, with its name).
+            Further skills that Talaria keeps. Before work that one of them is about, and when the user writes $ and its name, read it with the tool talaria_skill (op read, with its name).
 
             - a: first
             - c: third

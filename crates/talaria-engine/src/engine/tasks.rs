@@ -303,10 +303,13 @@ impl Engine {
             wants_words: requests.iter().any(|request| status::is_words(&request.kind)),
             is_queued: ahead.is_some(),
         };
+        let status = standing.status();
+        // A task that was cancelled in the queue leaves it after its outcome is stored.
+        let ahead = ahead.filter(|_| status == TaskStatus::Queued);
         let wanted: Option<Wanted> =
             session.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
         Ok(TaskInfo {
-            status: standing.status(),
+            status,
             title: session.title.clone().unwrap_or_default(),
             answer: report.as_ref().and_then(|report| report.text.clone()),
             usage: turns.iter().filter_map(|turn| views::turn(turn).usage).reduce(Usage::plus),

@@ -98,8 +98,8 @@ impl Temporary {
         Err(changed())
     }
 
-    /// Where files cannot be exchanged: what is written between the comparison and this is replaced.
-    fn rename_over(self, real: &Path) -> Result<(), UserFileError> {
+    /// Replaces `real`. An edit since the last comparison is lost.
+    pub(super) fn rename_over(self, real: &Path) -> Result<(), UserFileError> {
         let failed = |source| UserFileError::Write { path: real.to_owned(), source };
         fs::rename(&self.path, real).map_err(failed)?;
         self.forget();

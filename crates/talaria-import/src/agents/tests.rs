@@ -23,7 +23,7 @@ fn a_text_is_divided_at_its_headings_and_nowhere_else() {
     let DividedText { texts, references } = divide(text, |_| false);
     assert_eq!(
         texts,
-        ["# My rules\n\n- tabs\n\n### Detail\nkept", "## Code\n```sh\n# no heading\n\n```", "last"]
+        ["# My rules\n- tabs\n\n### Detail\nkept", "## Code\n```sh\n# no heading\n\n```", "last"]
     );
     assert_eq!(references, 1);
     assert_eq!(self::texts("---\nno end"), ["---\nno end"]);

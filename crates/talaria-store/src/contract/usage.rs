@@ -48,7 +48,7 @@ pub async fn costs_are_added_up_by_day_model_and_session(store: Store) {
     assert_eq!(totals(&store, UsageBy::Session, 0).await, sessions);
 }
 
-/// What was counted is not counted again, whatever is said about it later.
+/// A name that was counted is not counted again.
 pub async fn the_same_name_is_counted_once(store: Store) {
     let id = scene::session(&store, "one").await;
     write(&store, &id, DAY, spent("turn/1", Some("a"), 10)).await;

@@ -70,6 +70,7 @@ const PURE: [(&str, &[&str]); 3] = [
     (
         "talaria-core",
         &[
+            "hex",
             "jiff",
             "memchr",
             "schemars",

@@ -14,7 +14,7 @@ const CLAUDE_CODE_EXAMPLES: &str = "\
 Read are your own CLAUDE.md and what Claude Code noted about each project. Each section becomes
 an entry of the memory, with the file that it came from. Claude Code is not changed. Secrets are
 masked, and what looks like planted instructions waits for you. Running it again imports only
-what is new.
+new entries.
 
 Examples:
   talaria import claude-code --dry-run
@@ -26,7 +26,7 @@ const CODEX_EXAMPLES: &str = "\
 Read is what Codex's own memory feature wrote (memories/MEMORY.md and memory_summary.md). Each
 section becomes an entry of the memory, with the file that it came from. AGENTS.md stays where
 it is: Codex reads it in every conversation. Secrets are masked, and what looks like planted
-instructions waits for you. Running it again imports only what is new.
+instructions waits for you. Running it again imports only new entries.
 
 Examples:
   talaria import codex --dry-run
@@ -43,7 +43,7 @@ const HERMES_EXAMPLES: &str = "\
 Hermes is not changed, and nothing of yours is overwritten. Imported are the settings that
 Talaria knows, memories, which new conversations start with, skills (unchanged), and
 conversations, which can be read, searched and continued. Secrets in its settings are
-named, not copied. Running it again imports only what is new.
+named, not copied. Running it again imports only new entries.
 
 Examples:
   talaria import hermes --dry-run

@@ -15,7 +15,7 @@ pub(crate) struct Providers {
     pub(crate) action: ProvidersAction,
 }
 
-/// What is done with providers.
+/// Actions on providers.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvidersAction {
     /// List providers with their address, where their key is, and the models that are known

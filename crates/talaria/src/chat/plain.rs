@@ -320,7 +320,7 @@ impl<W: Write> LineFrontEnd for Plain<W> {
         news.map_or(Ok(()), |news| self.show(news)).map(Flow::Continue)
     }
 
-    /// What is to be done when there is no news: put a question, continue with the input, or leave.
+    /// The next action when there is no news: put a question, continue with the input, or leave.
     fn rest(&mut self) -> io::Result<Flow> {
         let may_put = self.asked.is_none() && self.abandoned.is_none() && self.page.is_caught_up();
         if may_put && self.questions.first().is_some() {

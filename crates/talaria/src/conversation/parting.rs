@@ -1,4 +1,4 @@
-//! What is said when a turn is left before its end: that it continues, and how to come back to it.
+//! The last words to a person who leaves a turn before its end: that it continues, and how to come back to it.
 
 use talaria_core::event::Usage;
 use talaria_core::outcome::{Outcome, Report};
@@ -45,7 +45,7 @@ pub(super) fn leave(face: &mut Face, followed: &Followed<'_>, parting: Parting) 
     Flow::Break(Ended { exit, report, has_left: true })
 }
 
-/// What becomes of the questions of a turn that continues without this command, if that is not what was asked for: only the
+/// The fate of the questions of a turn that continues without this command, if that is not what was asked for: only the
 /// command declined them.
 fn questions_left(face: &Face) -> &'static str {
     if face.declines_all() {

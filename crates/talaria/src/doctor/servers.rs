@@ -101,7 +101,7 @@ mod tests {
         let newer = details(text, &Version::new(0, 166, 0));
         let expected = [
             "gone: the program no-such-program-of-talaria is not found",
-            "gone: the directory /no/such/directory is not there",
+            "gone: the directory /no/such/directory does not exist",
             "unset: the variable NO_SUCH_VARIABLE_OF_TALARIA is not set",
             "unset: the variable TALARIA_TOKEN is Talaria's own and does not reach Codex",
         ];

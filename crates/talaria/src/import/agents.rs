@@ -84,7 +84,7 @@ struct AgentReport {
     undo: bool,
     #[serde(flatten)]
     done: MemoryImported,
-    /// What was not imported.
+    /// The files that were not imported.
     left: Vec<LeftFile>,
 }
 

@@ -76,7 +76,7 @@ async fn what_claude_code_remembers_is_imported_once_and_can_be_undone() {
     let pending = scene.run(&["memory", "pending", "--json"]).await.exits(0).json();
     scene.run(&["memory", "approve", pending[0]["id"].as_str().unwrap()]).await.exits(0);
     scene.run(&["import", "claude-code"]).await.exits(0).prints(&["CLAUDE.md, user: 0 new, 3 known"]);
-    // What is new there comes; what was changed here stays on an undo.
+    // New entries are imported; an undo keeps entries that were changed here.
     write(&scene.user_home().join(".claude/CLAUDE.md"), "# Style\nShort answers\n\n# Fresh\nUse fish\n");
     scene.run(&["import", "claude-code"]).await.exits(0).prints(&["CLAUDE.md, user: 1 new, 1 known"]);
     scene.run(&["memory", "edit", "just test", "Tests: just check"]).await.exits(0);

@@ -72,7 +72,7 @@ async fn a_model_reads_a_pdf_file_fenced_as_a_strangers(codex: Codex) {
     ])
     .await;
     let config = format!(
-        "sandbox = \"danger-full-access\"\n[codex]\nbin = {:?}\n[web]\nallow = [\"127.0.0.1:{port}\"]\n",
+        "[codex]\nbin = {:?}\n[web]\nallow = [\"127.0.0.1:{port}\"]\n",
         codex.native.to_str().unwrap()
     );
     scene.configure(&config);
@@ -81,7 +81,7 @@ async fn a_model_reads_a_pdf_file_fenced_as_a_strangers(codex: Codex) {
     };
     scene.model.play(["a.pdf", "b", "c.pdf", "d.pdf", "e.pdf"].map(read));
     scene.model.push(Reply::say("Read."));
-    scene.run(&["exec", "read them"]).await.exits(0);
+    scene.run(&["exec", "--sandbox", "danger-full-access", "read them"]).await.exits(0);
     let returned = scene.model.requests().last().unwrap().tool_outputs();
     let [named, unnamed, other, cut, long] = &returned[..] else { panic!("{returned:#?}") };
     for page in [named, unnamed] {

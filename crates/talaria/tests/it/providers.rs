@@ -61,10 +61,10 @@ async fn the_list_says_where_keys_are_and_shows_none() {
 #[tokio::test]
 async fn a_key_file_that_others_can_read_is_refused_and_a_mistake_is_shown() {
     let scene = Scene::empty().await;
-    let file = scene.home().join("key");
+    let file = scene.home().join("provider-key");
     fs::write(&file, KEY).unwrap();
     scene.configure(
-        "[providers.filed]\nbase_url = \"https://models.example.com/v1\"\napi = \"chat\"\nkey_file = \"key\"\n\
+        "[providers.filed]\nbase_url = \"https://models.example.com/v1\"\napi = \"chat\"\nkey_file = \"provider-key\"\n\
          [providers.wrong]\napi = \"chat\"\n",
     );
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();

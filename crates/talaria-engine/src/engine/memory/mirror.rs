@@ -185,7 +185,7 @@ fn write(path: &Path, expected: Option<&str>, new: &str) -> Result<(), UserFileE
     })?;
     let file = UserFile::lock(path)?;
     match file.text() == expected {
-        true => file.replace(new),
+        true => file.exchange(new),
         false => Err(UserFileError::Changed(path.to_owned())),
     }
 }

@@ -398,7 +398,7 @@ impl Actor {
         })?;
         let mut options = settings.options(self.engine.rules());
         options.tools = self.engine.tool_runner(&self.id, self.surroundings.clone());
-        options.hook = Some(self.engine.request_hook(&self.id));
+        options.hook = self.engine.has_call_hook().then(|| self.engine.request_hook(&self.id));
         if self.is_task {
             // It may have been resumed with more: a task asks a person.
             options.answers = Answers::Person;

@@ -96,7 +96,11 @@ async fn no_secret_that_a_model_saves_is_kept_in_clear(codex: Codex) {
     let read = home.codex_home.root().join("hook.read");
     let program = home.codex_home.root().join("hook");
     write_program(&program, &format!("#!/bin/sh\ncat >> '{}'\n", read.display())).unwrap();
-    let hooks = format!("[hooks]\ntool_call = {:?}\n", program.to_str().unwrap());
+    // A review would ask the model more than the script has answers for.
+    let hooks = format!(
+        "[hooks]\ntool_call = {:?}\n[learning]\nmemory = \"off\"\nskills = \"off\"\n",
+        program.to_str().unwrap()
+    );
     // The user is not asked about each: what looks planted waits as a proposal, and that is kept too.
     home.configure(&hooks);
     home.open().await;
