@@ -42,7 +42,7 @@ impl fmt::Display for AgentProgram {
 pub struct MemoryImport {
     /// Whose memory it is.
     pub program: AgentProgram,
-    /// What is to be done.
+    /// Whether to import, to undo, or to preview either.
     #[serde(default)]
     pub how: ImportHow,
     /// The files; none for an undo.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::source::{AgentMemory, Links};
 
-/// What is worth keeping: what Codex remembers, and its overview of that.
+/// The files to import: the memory of Codex, and its summary.
 const FILES: [&str; 2] = ["memories/memory_summary.md", "memories/MEMORY.md"];
 /// What else is there, and why it stays.
 const STAYS: [(&str, &str); 4] = [

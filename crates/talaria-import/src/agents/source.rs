@@ -75,7 +75,7 @@ impl AgentMemory {
         self.left.push(LeftFile { path: path.to_owned(), why: why.into() });
     }
 
-    /// Reads a file into entries of a scope. `skips` says which lines are no memory. A file that is not there is nothing.
+    /// Reads a file into entries of a scope. `skips` says which lines are no memory. A file that does not exist is nothing.
     pub(super) fn read(
         &mut self,
         root: &Path,
