@@ -1,0 +1,648 @@
+//! `LoopTurn`: one turn of the built-in loop, as a pure machine. Feed inputs with the time they happened, drain `poll` after
+//! each, sleep until `wake_at`. A tick that comes early or twice changes nothing.
+//!
+//! A turn is a chain of attempts and tool calls: request, answer, calls, results, request. The machine decides what is sent,
+//! what becomes history, what is repeated and when the turn is over. It has no sockets, no clock, and no opinion about consent:
+//! the shell sends requests, runs calls, and makes every output durable, in order, before it acts on a later one. Hence:
+//! the row of an attempt exists before its first byte, the items of an answer are stored together with its end, no call starts
+//! before that, and every call has its one result before the next request. History is only appended to.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use talaria_core::event::{Event, Usage};
+use talaria_core::ids::{ItemId, TurnId};
+use talaria_core::item::Item;
+use talaria_core::outcome::{FailureCode, Outcome, Report};
+use talaria_core::request::Who;
+
+use crate::attempt::{AttemptDiary, AttemptEnd, AttemptStage, WireNews};
+use crate::encode::{RequestHead, RequestOmissions, RequestRenderer};
+use crate::fold::{IncompleteReason, StopReason};
+use crate::history::{
+    CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, plain_text,
+};
+use crate::profile::ProviderProfile;
+use crate::rendered::{PrefixDigest, RenderedRequest};
+use crate::retry::{AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
+use crate::spending::TokenCount;
+use attempt_run::{AttemptRun, RunEnd};
+
+mod attempt_run;
+#[cfg(test)]
+mod tests;
+
+/// What a provider is asked for at least after it refused the output limit.
+const LEAST_OUTPUT: u64 = 1_024;
+
+/// The time of an input, as the shell knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct LoopMoment {
+    /// Monotonic, from any beginning.
+    pub now: Duration,
+    /// Seconds since 1970.
+    pub unix: i64,
+    /// Between 0 and 1, for pauses that vary.
+    pub chance: f64,
+}
+
+/// What stays the same during a turn.
+#[derive(Clone, Debug)]
+pub struct LoopSetup {
+    /// The turn, for the ids of its items.
+    pub turn: TurnId,
+    /// The provider.
+    pub profile: ProviderProfile,
+    /// Endpoint and account.
+    pub issuer: ModelIssuer,
+    /// Model, system prompt, tools and parameters.
+    pub head: RequestHead,
+    /// What the provider is known to refuse.
+    pub omissions: RequestOmissions,
+    /// The most model requests of the turn, retries not counted.
+    pub rounds: u32,
+}
+
+/// Something happened.
+#[derive(Debug)]
+pub enum LoopInput<'a> {
+    /// The transport reports about an attempt. News of any but the current one change nothing.
+    Wire {
+        /// The number of the attempt.
+        attempt: u64,
+        /// What it reports.
+        news: &'a WireNews,
+    },
+    /// A call ended: its result, or why there is none. A second result of a call changes nothing.
+    CallEnded {
+        /// The call.
+        call: CallId,
+        /// Its fate.
+        disposition: CallDisposition,
+        /// What the model gets.
+        parts: Vec<LogPart>,
+    },
+    /// The person adds something while the turn runs. It follows the results of the running calls.
+    Steer(Vec<LogPart>),
+    /// The person or Talaria stops the turn.
+    Interrupt(Who),
+    /// Time passed.
+    Tick,
+}
+
+/// A call that the model asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedCall {
+    /// Joins it with its result.
+    pub call: CallId,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them; they are a JSON object, or free text.
+    pub input: CallInput,
+}
+
+/// The row of an attempt before its first byte is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedAttempt {
+    /// Its number in the turn, from 1.
+    pub number: u64,
+    /// The model that is asked.
+    pub model: String,
+    /// The digest of the whole request.
+    pub request: PrefixDigest,
+    /// The digest of what stays at the beginning of the next request.
+    pub prefix: PrefixDigest,
+    /// The size of the request.
+    pub bytes: usize,
+}
+
+/// An attempt that is over.
+#[derive(Clone, Debug)]
+pub struct EndedAttempt {
+    /// Its number.
+    pub number: u64,
+    /// How it ended.
+    pub end: AttemptEnd,
+    /// How far it was.
+    pub stage: AttemptStage,
+    /// What it cost in tokens.
+    pub tokens: TokenCount,
+    /// The price in billionths of a dollar; none if it is not known.
+    pub price: Option<u64>,
+    /// Facts for diagnosis.
+    pub diary: AttemptDiary,
+    /// Characters that people saw of it.
+    pub shown_chars: u64,
+    /// What it adds to the history, stored in the same transaction.
+    pub entries: Vec<LogEntry>,
+}
+
+/// What to do, in order. An output is durable before a later one is acted upon.
+#[derive(Debug)]
+pub enum LoopOutput {
+    /// Report this.
+    Emit(Event),
+    /// Store the row of an attempt.
+    Plan(PlannedAttempt),
+    /// Send the request of the attempt that was planned last.
+    Send(Box<RenderedRequest>),
+    /// Close the connection of this attempt.
+    Close(u64),
+    /// Store the end of an attempt, together with what it adds to the history.
+    End(Box<EndedAttempt>),
+    /// The text that was shown of this attempt does not count: strike it out.
+    Void {
+        /// The attempt.
+        attempt: u64,
+        /// Why.
+        why: String,
+        /// How many characters were shown.
+        shown_chars: u64,
+        /// The items that they belong to.
+        items: Vec<ItemId>,
+    },
+    /// Append these entries to the history.
+    Append(Vec<LogEntry>),
+    /// Run these calls, each exactly once, in this order or together.
+    Start(Vec<RequestedCall>),
+    /// An earlier engine may have run these calls: find out what became of each, and report that.
+    Settle(Vec<RequestedCall>),
+    /// Stop the calls that run. Each of them still needs its result.
+    StopCalls,
+    /// The turn is over.
+    Finish(Box<Report>),
+}
+
+/// A call that waits for its result.
+#[derive(Clone, Debug)]
+struct OpenCall {
+    requested: RequestedCall,
+    result: Option<(CallDisposition, Vec<LogPart>)>,
+}
+
+/// What the turn waits for.
+#[derive(Debug)]
+enum LoopPhase {
+    /// `begin` was not called.
+    Idle,
+    Asking(Box<AttemptRun>),
+    /// For the time of the next attempt.
+    Pausing(Duration),
+    /// For the results of calls.
+    Calling(Vec<OpenCall>),
+    Over,
+}
+
+/// One turn.
+#[derive(Debug)]
+pub struct LoopTurn {
+    setup: LoopSetup,
+    renderer: RequestRenderer,
+    log: Vec<LogEntry>,
+    next_seq: u64,
+    attempts: u64,
+    rounds: u32,
+    phase: LoopPhase,
+    budget: RetryBudget,
+    steering: Vec<Vec<LogPart>>,
+    stopped_by: Option<Who>,
+    usage: Usage,
+    /// What the model said last.
+    text: Option<String>,
+    outputs: VecDeque<LoopOutput>,
+}
+
+impl LoopTurn {
+    /// Prepares a turn. `log` is the history in force, the input of the turn included; `attempts` is how many the turn has had,
+    /// and `usage` what they cost, if an earlier engine began it.
+    pub fn new(setup: LoopSetup, log: Vec<LogEntry>, attempts: u64, usage: Usage) -> Self {
+        let renderer = renderer_of(&setup, &log);
+        let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
+        Self {
+            renderer,
+            log,
+            next_seq,
+            attempts,
+            rounds: 0,
+            phase: LoopPhase::Idle,
+            budget: RetryBudget::default(),
+            steering: Vec::new(),
+            stopped_by: None,
+            usage,
+            text: None,
+            outputs: VecDeque::new(),
+            setup,
+        }
+    }
+
+    /// Begins, or continues what an earlier engine left: calls without a result are settled, not repeated.
+    pub fn begin(&mut self, moment: LoopMoment) {
+        let open = open_calls(&self.log);
+        if open.is_empty() {
+            return self.ask(moment);
+        }
+        self.outputs.push_back(LoopOutput::Settle(open.iter().map(|call| call.requested.clone()).collect()));
+        self.phase = LoopPhase::Calling(open);
+    }
+
+    /// Takes what happened.
+    pub fn handle(&mut self, moment: LoopMoment, input: LoopInput<'_>) {
+        match input {
+            LoopInput::Wire { attempt, news } => self.on_wire(moment, attempt, news),
+            LoopInput::CallEnded { call, disposition, parts } => {
+                self.on_call_ended(moment, &call, disposition, parts);
+            }
+            LoopInput::Steer(parts) => self.steering.push(parts),
+            LoopInput::Interrupt(by) => self.on_interrupt(moment, by),
+            LoopInput::Tick => self.on_tick(moment),
+        }
+    }
+
+    /// The next thing to do.
+    pub fn poll(&mut self) -> Option<LoopOutput> {
+        self.outputs.pop_front()
+    }
+
+    /// When to tick, if nothing happens before.
+    pub fn wake_at(&self) -> Option<Duration> {
+        match &self.phase {
+            LoopPhase::Asking(run) => run.wake_at(),
+            LoopPhase::Pausing(until) => Some(*until),
+            LoopPhase::Idle | LoopPhase::Calling(_) | LoopPhase::Over => None,
+        }
+    }
+
+    /// Is the turn over?
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, LoopPhase::Over)
+    }
+
+    /// The attempt that runs.
+    pub fn attempt(&self) -> Option<u64> {
+        match &self.phase {
+            LoopPhase::Asking(run) => Some(run.number()),
+            _ => None,
+        }
+    }
+
+    /// How far the running attempt is, for its row.
+    pub fn stage(&self) -> Option<AttemptStage> {
+        match &self.phase {
+            LoopPhase::Asking(run) => Some(run.stage()),
+            _ => None,
+        }
+    }
+
+    fn on_wire(&mut self, moment: LoopMoment, attempt: u64, news: &WireNews) {
+        let LoopPhase::Asking(run) = &mut self.phase else { return };
+        if run.number() != attempt {
+            return;
+        }
+        let end = run.handle(moment.now, news, &mut self.outputs);
+        self.after_attempt(moment, end);
+    }
+
+    fn on_tick(&mut self, moment: LoopMoment) {
+        match &mut self.phase {
+            LoopPhase::Asking(run) => {
+                let end = run.tick(moment.now, &mut self.outputs);
+                self.after_attempt(moment, end);
+            }
+            LoopPhase::Pausing(until) if moment.now >= *until => self.ask(moment),
+            _ => {}
+        }
+    }
+
+    fn on_interrupt(&mut self, moment: LoopMoment, by: Who) {
+        if self.is_over() || self.stopped_by.is_some() {
+            return;
+        }
+        self.stopped_by = Some(by);
+        self.outputs.push_back(LoopOutput::Emit(Event::Interrupting { by }));
+        match &mut self.phase {
+            LoopPhase::Asking(run) => {
+                let end = run.cancel(by, &mut self.outputs);
+                self.after_attempt(moment, end);
+            }
+            LoopPhase::Calling(_) => self.outputs.push_back(LoopOutput::StopCalls),
+            LoopPhase::Idle | LoopPhase::Pausing(_) => self.finish(Outcome::Interrupted { by }, None),
+            LoopPhase::Over => {}
+        }
+    }
+
+    fn on_call_ended(
+        &mut self,
+        moment: LoopMoment,
+        call: &CallId,
+        disposition: CallDisposition,
+        parts: Vec<LogPart>,
+    ) {
+        let LoopPhase::Calling(open) = &mut self.phase else { return };
+        let waiting = open.iter_mut().find(|one| one.requested.call == *call && one.result.is_none());
+        let Some(waiting) = waiting else { return };
+        waiting.result = Some((disposition, parts));
+        self.after_calls(moment);
+    }
+
+    /// Plans the next attempt and sends it.
+    fn ask(&mut self, moment: LoopMoment) {
+        if self.rounds >= self.setup.rounds {
+            let message = format!("the turn made {} model requests, which is its limit", self.rounds);
+            return self.finish(Outcome::Failed { code: FailureCode::Other, message }, None);
+        }
+        let request = self.renderer.render();
+        self.attempts += 1;
+        self.outputs.push_back(LoopOutput::Plan(PlannedAttempt {
+            number: self.attempts,
+            model: self.setup.head.model.clone(),
+            request: request.digest(),
+            prefix: request.prefix,
+            bytes: request.body.len(),
+        }));
+        let run = AttemptRun::new(
+            moment.now,
+            self.attempts,
+            &self.setup,
+            self.renderer.binding(request.prefix),
+            request.body.len(),
+        );
+        self.outputs.push_back(LoopOutput::Send(Box::new(request)));
+        self.phase = LoopPhase::Asking(Box::new(run));
+    }
+
+    fn after_attempt(&mut self, moment: LoopMoment, end: Option<RunEnd>) {
+        let Some(RunEnd { mut ended, shown_items }) = end else { return };
+        let window = self.setup.profile.model(&self.setup.head.model).window;
+        ended.price = ended.tokens.price(&self.setup.profile.model(&self.setup.head.model).prices);
+        let mut spent = ended.tokens.usage();
+        // Without the last word of the provider, what it reported is a lower bound.
+        spent.partial |= !matches!(
+            ended.end,
+            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. }
+        );
+        // A request that the provider refused, or never had, leaves the sum as exact as it was.
+        if spent.total > 0 {
+            self.usage = self.usage.plus(spent);
+        }
+        for entry in &mut ended.entries {
+            entry.seq = self.next_seq;
+            self.next_seq += 1;
+        }
+        let entries = ended.entries.clone();
+        let (end, stage, number) = (ended.end.clone(), ended.stage, ended.number);
+        let shown_chars = ended.shown_chars;
+        let (input, context) = (ended.tokens.input, ended.tokens.usage().total);
+        self.outputs.push_back(LoopOutput::End(ended));
+        for entry in &entries {
+            self.renderer.push(entry);
+        }
+        self.log.extend(entries.iter().cloned());
+        if end.adds_history() {
+            self.rounds += 1;
+            self.show_items(number, &entries);
+            let (turn, window) = (self.usage, window);
+            self.outputs.push_back(LoopOutput::Emit(Event::UsageUpdated { turn, context, window, input }));
+        } else if shown_chars > 0 && !matches!(end, AttemptEnd::Refused { .. }) {
+            let why = why_void(&end);
+            self.outputs.push_back(LoopOutput::Void {
+                attempt: number,
+                why,
+                shown_chars,
+                items: shown_items,
+            });
+        }
+        match end {
+            AttemptEnd::Completed(stop) => self.after_answer(moment, &entries, stop, None),
+            AttemptEnd::Incomplete(why) => {
+                self.after_answer(moment, &entries, StopReason::Finished, Some(why));
+            }
+            AttemptEnd::Refused { text, .. } => {
+                let message = format!("the model refused: {text}");
+                self.finish(Outcome::Failed { code: FailureCode::Other, message }, None);
+            }
+            AttemptEnd::Cancelled { by } => self.finish(Outcome::Interrupted { by }, None),
+            AttemptEnd::Failed(failure) => {
+                let decision = self.decide(moment, AttemptTrouble::Failed(&failure), stage, shown_chars);
+                self.follow(moment, decision, failure.class.outcome_code(), failure.text);
+            }
+            AttemptEnd::Cut { why } => {
+                let decision = self.decide(moment, AttemptTrouble::Cut, stage, shown_chars);
+                self.follow(moment, decision, FailureCode::Connection, why);
+            }
+        }
+    }
+
+    /// Reports the items of an answer as complete: only now are they part of the conversation.
+    fn show_items(&mut self, attempt: u64, entries: &[LogEntry]) {
+        for (index, entry) in entries.iter().enumerate() {
+            let id = item_id(&self.setup.turn, attempt, index);
+            if let LogItem::Assistant { parts, .. } = &entry.item {
+                let text = plain_text(parts);
+                if !text.trim().is_empty() {
+                    self.text = Some(text);
+                }
+            }
+            if let Some(item) = entry.item.step(&id) {
+                self.outputs.push_back(LoopOutput::Emit(Event::ItemCompleted { item: Box::new(item) }));
+            }
+        }
+    }
+
+    fn after_answer(
+        &mut self,
+        moment: LoopMoment,
+        entries: &[LogEntry],
+        stop: StopReason,
+        incomplete: Option<IncompleteReason>,
+    ) {
+        let mut calls = open_calls(entries);
+        for call in &mut calls {
+            let is_readable = matches!(call.requested.input, CallInput::Free(_))
+                || call.requested.input.arguments().is_some();
+            if !is_readable {
+                let text = "Not started: the arguments are not a JSON object. Send the call again, whole.";
+                call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
+            }
+        }
+        if !calls.is_empty() {
+            let start: Vec<RequestedCall> = calls
+                .iter()
+                .filter(|call| call.result.is_none())
+                .map(|call| call.requested.clone())
+                .collect();
+            if !start.is_empty() {
+                self.outputs.push_back(LoopOutput::Start(start));
+            }
+            self.phase = LoopPhase::Calling(calls);
+            return self.after_calls(moment);
+        }
+        if let Some(why) = incomplete {
+            let code = match why {
+                IncompleteReason::Context => FailureCode::ContextWindow,
+                _ => FailureCode::Other,
+            };
+            let message = format!("the answer is incomplete: {why}");
+            return self.finish(Outcome::Failed { code, message }, None);
+        }
+        if stop == StopReason::Paused || self.append_steering() {
+            return self.ask(moment);
+        }
+        self.finish(Outcome::Completed, None);
+    }
+
+    /// Continues once every call has its result.
+    fn after_calls(&mut self, moment: LoopMoment) {
+        let LoopPhase::Calling(open) = &mut self.phase else { return };
+        if open.iter().any(|call| call.result.is_none()) {
+            return;
+        }
+        let results = std::mem::take(open).into_iter().filter_map(|call| {
+            let (disposition, parts) = call.result?;
+            Some(LogItem::Result { call: call.requested.call, disposition, parts })
+        });
+        let results = results.collect();
+        self.append(results);
+        if let Some(by) = self.stopped_by {
+            return self.finish(Outcome::Interrupted { by }, None);
+        }
+        self.append_steering();
+        self.ask(moment);
+    }
+
+    fn append(&mut self, items: Vec<LogItem>) {
+        let mut entries = Vec::with_capacity(items.len());
+        for item in items {
+            let entry = LogEntry::own(self.next_seq, item);
+            self.next_seq += 1;
+            self.renderer.push(&entry);
+            entries.push(entry);
+        }
+        self.log.extend(entries.iter().cloned());
+        self.outputs.push_back(LoopOutput::Append(entries));
+    }
+
+    /// Adds what the person said meanwhile; says whether there was something.
+    fn append_steering(&mut self) -> bool {
+        let words = std::mem::take(&mut self.steering);
+        if words.is_empty() {
+            return false;
+        }
+        for _ in &words {
+            let turn = self.setup.turn.clone();
+            self.outputs.push_back(LoopOutput::Emit(Event::Steered { turn }));
+        }
+        self.append(words.into_iter().map(|parts| LogItem::User { parts }).collect());
+        true
+    }
+
+    fn decide(
+        &mut self,
+        moment: LoopMoment,
+        trouble: AttemptTrouble<'_>,
+        stage: AttemptStage,
+        shown: u64,
+    ) -> RetryDecision {
+        self.budget.decide(trouble, stage, shown > 0, moment.unix, moment.chance)
+    }
+
+    /// Retries, or ends the turn with the failure.
+    fn follow(&mut self, moment: LoopMoment, decision: RetryDecision, code: FailureCode, why: String) {
+        match decision {
+            RetryDecision::Retry { wait, repair } => {
+                let how = match &repair {
+                    Some(repair) => format!("trying again {repair}"),
+                    None if wait.is_zero() => "trying again".to_owned(),
+                    None => format!("trying again in {:.1} s", wait.as_secs_f64()),
+                };
+                self.outputs
+                    .push_back(LoopOutput::Emit(Event::Retrying { message: format!("{why}; {how}") }));
+                if let Some(repair) = repair {
+                    self.repair(repair);
+                }
+                if wait.is_zero() {
+                    return self.ask(moment);
+                }
+                self.phase = LoopPhase::Pausing(moment.now + wait);
+            }
+            RetryDecision::Stop { retry_at } => {
+                self.finish(Outcome::Failed { code, message: why }, retry_at);
+            }
+        }
+    }
+
+    /// Begins a new epoch of requests that leave out what the provider refused.
+    fn repair(&mut self, repair: RequestRepair) {
+        match repair {
+            RequestRepair::DropReasoning => {
+                self.setup.omissions.reasoning_until = self.log.last().map(|entry| entry.seq);
+            }
+            RequestRepair::DropParameter(name) => self.setup.omissions.parameters.push(name),
+            RequestRepair::LeaveOutImages => self.setup.omissions.images = true,
+            RequestRepair::LowerOutput => {
+                let known = self.setup.profile.model(&self.setup.head.model).max_output;
+                let asked = self.setup.head.max_output.or(known).unwrap_or(LEAST_OUTPUT * 8);
+                self.setup.head.max_output = Some((asked / 2).max(LEAST_OUTPUT));
+            }
+        }
+        self.renderer = renderer_of(&self.setup, &self.log);
+    }
+
+    fn finish(&mut self, outcome: Outcome, retry_at: Option<i64>) {
+        let mut report = Report::new(outcome, self.text.clone(), self.usage, 0);
+        report.retry_at = retry_at;
+        self.outputs.push_back(LoopOutput::Finish(Box::new(report)));
+        self.phase = LoopPhase::Over;
+    }
+}
+
+/// The id of an item of an answer. The same before and after a crash.
+fn item_id(turn: &TurnId, attempt: u64, index: usize) -> ItemId {
+    ItemId::new(format!("{}-{attempt}-{index}", turn.as_str()))
+}
+
+/// An item of an answer before anything of it is known.
+fn empty_item(id: &ItemId, kind: &crate::fold::AnswerItemKind) -> Option<Item> {
+    use crate::fold::AnswerItemKind;
+    let item = match kind {
+        AnswerItemKind::Text => LogItem::Assistant { parts: Vec::new(), phase: None },
+        AnswerItemKind::Reasoning => LogItem::Reasoning { summary: Vec::new(), text: Vec::new() },
+        AnswerItemKind::Call { .. } | AnswerItemKind::Other(_) => return None,
+    };
+    item.step(id)
+}
+
+fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {
+    let mut renderer = RequestRenderer::new(
+        &setup.profile,
+        setup.issuer.clone(),
+        setup.head.clone(),
+        setup.omissions.clone(),
+    );
+    log.iter().for_each(|entry| renderer.push(entry));
+    renderer
+}
+
+/// The calls without a result, in order.
+fn open_calls(entries: &[LogEntry]) -> Vec<OpenCall> {
+    let mut open: Vec<OpenCall> = Vec::new();
+    for entry in entries {
+        match &entry.item {
+            LogItem::Call { call, name, input } => open.push(OpenCall {
+                requested: RequestedCall { call: call.clone(), name: name.clone(), input: input.clone() },
+                result: None,
+            }),
+            LogItem::Result { call, .. } => open.retain(|one| one.requested.call != *call),
+            _ => {}
+        }
+    }
+    open
+}
+
+fn why_void(end: &AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Failed(failure) => failure.text.clone(),
+        AttemptEnd::Cut { why } => why.clone(),
+        AttemptEnd::Cancelled { .. } => "the turn was interrupted".to_owned(),
+        AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => String::new(),
+    }
+}

@@ -1,0 +1,507 @@
+//! Turns as scripts: bytes of a provider and results of tools in, outputs out, one line each.
+
+use proptest::prelude::*;
+use talaria_core::tool::ToolEffect;
+
+use super::*;
+use crate::encode::LoopToolSpec;
+use crate::profile::builtin_profile;
+
+const CALLS: &str = concat!(
+    "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n",
+    "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+    "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Looking.\"}}\n\n",
+    "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+    "data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"read\",\"input\":{}}}\n\n",
+    "data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"path\\\": \\\"a\\\"}\"}}\n\n",
+    "data: {\"type\":\"content_block_stop\",\"index\":1}\n\n",
+    "data: {\"type\":\"content_block_start\",\"index\":2,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"run\",\"input\":{}}}\n\n",
+    "data: {\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\": \\\"ls\\\"}\"}}\n\n",
+    "data: {\"type\":\"content_block_stop\",\"index\":2}\n\n",
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":20}}\n\n",
+    "data: {\"type\":\"message_stop\"}\n\n",
+);
+
+const ANSWER: &str = concat!(
+    "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":40,\"output_tokens\":1}}}\n\n",
+    "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
+    "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Two files.\"}}\n\n",
+    "data: {\"type\":\"content_block_stop\",\"index\":0}\n\n",
+    "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":5}}\n\n",
+    "data: {\"type\":\"message_stop\"}\n\n",
+);
+
+/// The first half of an answer whose text people see.
+fn half() -> &'static str {
+    &ANSWER[..ANSWER.find("Two files.").unwrap() + "Two files.\"}}\n\n".len()]
+}
+
+fn cut_call() -> String {
+    CALLS
+        .replace("{\\\"command\\\": \\\"ls\\\"}", "{\\\"command\\\": \\\"l")
+        .replace("\"tool_use\"},", "\"max_tokens\"},")
+}
+
+struct Stage {
+    turn: LoopTurn,
+    now: Duration,
+    lines: Vec<String>,
+    bodies: Vec<String>,
+    /// The history as the shell would have stored it.
+    stored: Vec<LogEntry>,
+    reports: Vec<Report>,
+}
+
+fn setup() -> LoopSetup {
+    let tool = |name: &str| LoopToolSpec {
+        name: name.to_owned(),
+        description: "a tool".to_owned(),
+        schema: serde_json::json!({"type": "object"}),
+        effect: ToolEffect::Reads,
+    };
+    let head = RequestHead::new(
+        "claude-opus-4-8",
+        vec!["Be brief.".to_owned()],
+        vec![tool("run"), tool("read")],
+        "s",
+    );
+    LoopSetup {
+        turn: TurnId::new("t"),
+        profile: builtin_profile("anthropic").unwrap(),
+        issuer: ModelIssuer {
+            provider: "anthropic".to_owned(),
+            base_url: "http://x".to_owned(),
+            account: None,
+        },
+        head,
+        omissions: RequestOmissions::default(),
+        rounds: 50,
+    }
+}
+
+fn question() -> Vec<LogEntry> {
+    vec![LogEntry::own(0, LogItem::User { parts: vec![LogPart::text("What is here?")] })]
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self::with(setup(), question())
+    }
+
+    fn with(setup: LoopSetup, log: Vec<LogEntry>) -> Self {
+        let turn = LoopTurn::new(setup, log.clone(), 0, Usage::default());
+        let (lines, bodies, reports) = (Vec::new(), Vec::new(), Vec::new());
+        let mut stage = Self { turn, now: Duration::ZERO, lines, bodies, stored: log, reports };
+        stage.turn.begin(stage.moment());
+        stage.drain();
+        stage
+    }
+
+    fn moment(&self) -> LoopMoment {
+        LoopMoment { now: self.now, unix: 1_000, chance: 0.5 }
+    }
+
+    fn feed(&mut self, input: LoopInput<'_>) {
+        self.turn.handle(self.moment(), input);
+        self.drain();
+    }
+
+    fn wire(&mut self, news: WireNews) {
+        let attempt = self.turn.attempt().unwrap_or(99);
+        self.feed(LoopInput::Wire { attempt, news: &news });
+    }
+
+    fn accept(&mut self, status: u16) {
+        self.wire(WireNews::Connecting);
+        self.wire(WireNews::Sent);
+        self.wire(WireNews::Accepted { status, headers: Vec::new() });
+    }
+
+    /// Plays one answer from connection to end.
+    fn answer(&mut self, body: &str) {
+        self.accept(200);
+        self.wire(WireNews::Bytes(body.as_bytes().to_vec()));
+        self.wire(WireNews::Eof);
+    }
+
+    fn refuse(&mut self, status: u16, body: &str) {
+        self.accept(status);
+        self.wire(WireNews::Bytes(body.as_bytes().to_vec()));
+        self.wire(WireNews::Eof);
+    }
+
+    fn ended(&mut self, call: &str, text: &str) {
+        let parts = vec![LogPart::text(text)];
+        self.feed(LoopInput::CallEnded {
+            call: CallId::new(call),
+            disposition: CallDisposition::Done,
+            parts,
+        });
+    }
+
+    fn wait(&mut self, time: Duration) {
+        self.now += time;
+        self.feed(LoopInput::Tick);
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.turn.poll() {
+            self.lines.push(line(&output));
+            match output {
+                LoopOutput::Send(request) => self.bodies.push(String::from_utf8(request.body).unwrap()),
+                LoopOutput::End(ended) => self.stored.extend(ended.entries),
+                LoopOutput::Append(entries) => self.stored.extend(entries),
+                LoopOutput::Finish(report) => self.reports.push(*report),
+                _ => {}
+            }
+        }
+    }
+
+    fn report(&self) -> &Report {
+        assert_eq!(self.reports.len(), 1, "{:#?}", self.lines);
+        &self.reports[0]
+    }
+
+    fn count(&self, word: &str) -> usize {
+        self.lines.iter().filter(|line| line.starts_with(word)).count()
+    }
+}
+
+fn line(output: &LoopOutput) -> String {
+    match output {
+        LoopOutput::Emit(event) => {
+            let json = serde_json::to_value(event).unwrap();
+            format!("emit {}", json["type"].as_str().unwrap())
+        }
+        LoopOutput::Plan(planned) => format!("plan {}", planned.number),
+        LoopOutput::Send(_) => "send".to_owned(),
+        LoopOutput::Close(attempt) => format!("close {attempt}"),
+        LoopOutput::End(ended) => {
+            format!("end {} {} +{}", ended.number, ended.end.word(), ended.entries.len())
+        }
+        LoopOutput::Void { attempt, shown_chars, items, .. } => {
+            format!("void {attempt} {shown_chars} {}", items.len())
+        }
+        LoopOutput::Append(entries) => format!("append {}", entries.len()),
+        LoopOutput::Start(calls) => format!("start {}", names(calls)),
+        LoopOutput::Settle(calls) => format!("settle {}", names(calls)),
+        LoopOutput::StopCalls => "stop calls".to_owned(),
+        LoopOutput::Finish(report) => format!("finish {}", report.outcome.word()),
+    }
+}
+
+fn names(calls: &[RequestedCall]) -> String {
+    calls.iter().map(|call| call.call.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_turn_asks_runs_its_calls_and_asks_again_with_their_results() {
+    let mut stage = Stage::new();
+    stage.answer(CALLS);
+    stage.ended("c2", "a b");
+    assert_eq!(stage.count("append"), 0, "one result is missing");
+    stage.ended("c1", "text of a");
+    stage.answer(ANSWER);
+    expect_test::expect![[r#"
+        plan 1
+        send
+        emit item_started
+        emit text_delta
+        close 1
+        end 1 completed +3
+        emit item_completed
+        emit usage_updated
+        start c1 c2
+        append 2
+        plan 2
+        send
+        emit item_started
+        emit text_delta
+        close 2
+        end 2 completed +1
+        emit item_completed
+        emit usage_updated
+        finish completed"#]]
+    .assert_eq(&stage.lines.join("\n"));
+    assert_eq!(stage.report().text.as_deref(), Some("Two files."));
+    assert_eq!(stage.report().usage.input, 50);
+    let results: Vec<&LogItem> = stage.stored.iter().map(|entry| &entry.item).collect();
+    assert!(
+        matches!(results[4], LogItem::Result { call, .. } if call.as_str() == "c1"),
+        "results follow in the order of their calls: {results:?}"
+    );
+    assert!(stage.stored.iter().enumerate().all(|(at, entry)| entry.seq == at as u64), "dense");
+}
+
+#[test]
+fn text_of_a_cut_attempt_is_void_and_no_call_of_it_runs() {
+    let mut stage = Stage::new();
+    let cut = &CALLS[..CALLS.find("data: {\"type\":\"message_delta\"").unwrap()];
+    stage.answer(cut);
+    assert_eq!(stage.count("start"), 0, "{:#?}", stage.lines);
+    assert_eq!(stage.count("void 1 8 1"), 1, "{:#?}", stage.lines);
+    assert_eq!(stage.stored.len(), 1, "nothing of it is history");
+    assert_eq!(stage.count("emit retrying"), 1);
+    assert_eq!(stage.bodies.len(), 1, "it waits before it tries again");
+    stage.wait(Duration::from_secs(2));
+    assert_eq!(stage.bodies[0], stage.bodies[1], "the same bytes");
+    stage.answer(ANSWER);
+    assert_eq!(stage.report().text.as_deref(), Some("Two files."), "never the text of both");
+}
+
+#[test]
+fn shown_text_is_repeated_twice_at_most() {
+    let mut stage = Stage::new();
+    for _ in 0..3 {
+        stage.answer(half());
+        stage.wait(Duration::from_secs(60));
+    }
+    let report = stage.report();
+    assert_eq!(report.outcome.word(), "failed");
+    assert_eq!(report.code, Some(FailureCode::Connection));
+    assert_eq!(stage.bodies.len(), 3);
+    assert!(report.usage.partial, "what the cut attempts cost is not known");
+}
+
+#[test]
+fn a_call_whose_arguments_do_not_parse_is_answered_and_never_started() {
+    let mut stage = Stage::new();
+    stage.answer(&cut_call());
+    assert_eq!(stage.count("start c1"), 1, "{:#?}", stage.lines);
+    stage.ended("c1", "text");
+    let LogItem::Result { call, disposition, .. } = &stage.stored[5].item else {
+        panic!("{:?}", stage.stored)
+    };
+    assert_eq!((call.as_str(), *disposition), ("c2", CallDisposition::Failed));
+    assert_eq!(stage.bodies.len(), 2, "the model gets both results");
+}
+
+#[test]
+fn an_answer_that_the_provider_calls_incomplete_is_not_completed() {
+    let mut stage = Stage::new();
+    stage.answer(&ANSWER.replace("end_turn", "max_tokens"));
+    let report = stage.report();
+    assert_eq!(report.outcome.word(), "failed");
+    assert_eq!(report.message.as_deref(), Some("the answer is incomplete: the output limit was reached"));
+    assert_eq!(report.text.as_deref(), Some("Two files."), "what was said is kept");
+}
+
+#[test]
+fn an_interrupt_closes_the_connection_at_once() {
+    let mut stage = Stage::new();
+    stage.accept(200);
+    stage.wire(WireNews::Bytes(half().as_bytes().to_vec()));
+    stage.feed(LoopInput::Interrupt(Who::User));
+    let tail = &stage.lines[stage.lines.len() - 5..];
+    assert_eq!(
+        tail,
+        ["emit interrupting", "close 1", "end 1 cancelled +0", "void 1 10 1", "finish interrupted"]
+    );
+    stage.feed(LoopInput::Interrupt(Who::User));
+    stage.wire(WireNews::Bytes(ANSWER.as_bytes().to_vec()));
+    assert_eq!(stage.report().outcome.word(), "interrupted");
+}
+
+#[test]
+fn an_interrupt_stops_calls_and_keeps_their_output() {
+    let mut stage = Stage::new();
+    stage.answer(CALLS);
+    stage.ended("c1", "text of a");
+    stage.feed(LoopInput::Interrupt(Who::User));
+    assert_eq!(stage.count("stop calls"), 1);
+    assert_eq!(stage.reports.len(), 0, "the running call has no result yet");
+    let parts = vec![LogPart::text("half of it")];
+    let disposition = CallDisposition::Stopped { after_ms: 3_200 };
+    stage.feed(LoopInput::CallEnded { call: CallId::new("c2"), disposition, parts });
+    assert_eq!(stage.report().outcome.word(), "interrupted");
+    assert_eq!(stage.stored.len(), 6, "every call has its result");
+    assert_eq!(stage.bodies.len(), 1, "nothing more is asked");
+}
+
+#[test]
+fn an_interrupt_during_a_pause_ends_the_turn_at_once() {
+    let mut stage = Stage::new();
+    stage.refuse(529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#);
+    assert!(stage.turn.wake_at().is_some());
+    stage.feed(LoopInput::Interrupt(Who::User));
+    assert_eq!(stage.report().outcome.word(), "interrupted");
+    assert_eq!(stage.report().usage, Usage::default(), "a refusal costs nothing");
+    assert_eq!(stage.turn.wake_at(), None);
+}
+
+#[test]
+fn a_wrong_key_ends_the_turn_with_the_words_of_the_provider() {
+    let mut stage = Stage::new();
+    stage.refuse(
+        401,
+        r#"{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}"#,
+    );
+    let report = stage.report();
+    assert_eq!(report.code, Some(FailureCode::Auth));
+    assert!(report.message.as_deref().unwrap().contains("invalid x-api-key"), "{report:?}");
+    assert_eq!(stage.bodies.len(), 1);
+}
+
+#[test]
+fn a_refused_parameter_is_left_out_once() {
+    let mut stage = Stage::new();
+    let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Unsupported parameter: 'thinking' is not supported with this model."}}"#;
+    stage.refuse(400, body);
+    assert_eq!(stage.bodies.len(), 2, "{:#?}", stage.lines);
+    stage.refuse(400, body);
+    assert_eq!(stage.bodies.len(), 2, "the same repair is not made twice");
+    assert_eq!(stage.report().code, Some(FailureCode::BadRequest));
+}
+
+#[test]
+fn steering_follows_the_results_of_running_calls() {
+    let mut stage = Stage::new();
+    stage.answer(CALLS);
+    stage.feed(LoopInput::Steer(vec![LogPart::text("Skip the rest.")]));
+    stage.ended("c1", "x");
+    stage.ended("c2", "y");
+    let kinds: Vec<bool> =
+        stage.stored.iter().map(|entry| matches!(entry.item, LogItem::User { .. })).collect();
+    assert_eq!(kinds, [true, false, false, false, false, false, true]);
+    assert_eq!(stage.count("emit steered"), 1);
+    stage.feed(LoopInput::Steer(vec![LogPart::text("And count them.")]));
+    stage.answer(ANSWER);
+    assert_eq!(stage.reports.len(), 0, "the last words of the person are answered too");
+    stage.answer(ANSWER);
+    assert_eq!(stage.report().outcome.word(), "completed");
+}
+
+#[test]
+fn an_engine_after_a_crash_settles_calls_and_repeats_none() {
+    let mut first = Stage::new();
+    first.answer(CALLS);
+    let mut second = Stage::with(setup(), first.stored.clone());
+    assert_eq!(second.lines, ["settle c1 c2"]);
+    second.ended("c1", "text of a");
+    let parts = vec![LogPart::text(CallDisposition::Unknown.words())];
+    second.feed(LoopInput::CallEnded {
+        call: CallId::new("c2"),
+        disposition: CallDisposition::Unknown,
+        parts,
+    });
+    second.answer(ANSWER);
+    assert_eq!(second.count("start"), 0);
+    assert_eq!(second.report().outcome.word(), "completed");
+    // The first engine, had it lived and learned the same, would have sent the same bytes.
+    first.ended("c1", "text of a");
+    let parts = vec![LogPart::text(CallDisposition::Unknown.words())];
+    first.feed(LoopInput::CallEnded {
+        call: CallId::new("c2"),
+        disposition: CallDisposition::Unknown,
+        parts,
+    });
+    assert_eq!(first.bodies[1], second.bodies[0]);
+}
+
+#[test]
+fn a_turn_has_a_limit_of_requests() {
+    let mut stage = Stage::with(LoopSetup { rounds: 2, ..setup() }, question());
+    for round in 0..2 {
+        let body =
+            CALLS.replace("\"c1\"", &format!("\"a{round}\"")).replace("\"c2\"", &format!("\"b{round}\""));
+        stage.answer(&body);
+        stage.ended(&format!("a{round}"), "x");
+        stage.ended(&format!("b{round}"), "y");
+    }
+    assert_eq!(stage.report().message.as_deref(), Some("the turn made 2 model requests, which is its limit"));
+}
+
+/// Something that may happen, at any time.
+#[derive(Clone, Debug)]
+enum Deed {
+    Answer(u8),
+    Result(u8),
+    Steer,
+    Interrupt,
+    Refuse,
+    Wait(u16),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        4 => (0_u8..4).prop_map(Deed::Answer),
+        6 => (0_u8..3).prop_map(Deed::Result),
+        1 => Just(Deed::Steer),
+        1 => Just(Deed::Interrupt),
+        2 => Just(Deed::Refuse),
+        3 => (0_u16..40).prop_map(Deed::Wait),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_the_history_is_legal_and_the_turn_ends_once(deeds in prop::collection::vec(deed(), 0..60)) {
+        let mut stage = Stage::new();
+        let mut number = 0;
+        for deed in deeds {
+            match deed {
+                Deed::Answer(kind) => {
+                    number += 1;
+                    let calls = CALLS.replace("\"c1\"", &format!("\"c{number}a\"")).replace("\"c2\"", &format!("\"c{number}b\""));
+                    let body = match kind {
+                        0 => calls,
+                        1 => ANSWER.to_owned(),
+                        2 => half().to_owned(),
+                        _ => calls[..calls.len() / 2].to_owned(),
+                    };
+                    stage.answer(&body);
+                }
+                Deed::Result(which) => {
+                    let open = open_calls(&stage.stored);
+                    if let Some(call) = open.get(usize::from(which)) {
+                        let call = call.requested.call.as_str().to_owned();
+                        stage.ended(&call, "done");
+                        stage.ended(&call, "a second result");
+                    }
+                }
+                Deed::Steer => stage.feed(LoopInput::Steer(vec![LogPart::text("more")])),
+                Deed::Interrupt => stage.feed(LoopInput::Interrupt(Who::User)),
+                Deed::Refuse => stage.refuse(500, "{}"),
+                Deed::Wait(seconds) => stage.wait(Duration::from_secs(u64::from(seconds))),
+            }
+        }
+        prop_assert!(stage.reports.len() <= 1);
+        prop_assert_eq!(stage.turn.is_over(), stage.reports.len() == 1);
+        // Every call has one result at most, and none is open when the next request is sent.
+        let mut open: Vec<&CallId> = Vec::new();
+        for entry in &stage.stored {
+            match &entry.item {
+                LogItem::Call { call, .. } => open.push(call),
+                LogItem::Result { call, .. } => {
+                    prop_assert!(open.contains(&call));
+                    open.retain(|one| *one != call);
+                }
+                LogItem::User { .. } => prop_assert!(open.is_empty()),
+                _ => {}
+            }
+        }
+        if stage.turn.is_over() {
+            prop_assert!(open.is_empty(), "a turn ends with complete pairs");
+        }
+        prop_assert!(stage.stored.iter().enumerate().all(|(at, entry)| entry.seq == at as u64));
+        // A call starts after its answer is stored, and a request is sent after its row.
+        let mut planned = 0;
+        let mut ended = 0;
+        for line in &stage.lines {
+            match line.split(' ').next() {
+                Some("plan") => planned += 1,
+                Some("send") => prop_assert_eq!(planned, ended + 1),
+                Some("end") => ended += 1,
+                Some("start") => prop_assert_eq!(planned, ended),
+                _ => {}
+            }
+        }
+        // Requests of one epoch only grow.
+        for pair in stage.bodies.windows(2) {
+            let unmarked = |body: &str| body.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "");
+            let (before, later) = (unmarked(&pair[0]), unmarked(&pair[1]));
+            let known = before.trim_end_matches(|letter| "]}".contains(letter));
+            prop_assert!(later.starts_with(known), "{}\n{}", known, later);
+        }
+    }
+}
