@@ -30,7 +30,7 @@ pub(super) struct AttemptRun {
     collected: Collected,
 }
 
-/// What came of an answer.
+/// The parts of an answer that arrived so far.
 #[derive(Debug, Default)]
 struct Collected {
     items: Vec<(usize, AnswerItem)>,
