@@ -234,6 +234,17 @@ fn a_turn_asks_runs_its_calls_and_asks_again_with_their_results() {
 }
 
 #[test]
+fn the_first_result_of_a_call_counts() {
+    let mut stage = Stage::new();
+    stage.answer(CALLS);
+    stage.ended("c2", "first");
+    stage.ended("c2", "second");
+    stage.ended("c1", "text of a");
+    let LogItem::Result { parts, .. } = &stage.stored[5].item else { panic!("{:?}", stage.stored) };
+    assert_eq!(plain_text(parts), "first");
+}
+
+#[test]
 fn text_of_a_cut_attempt_is_void_and_no_call_of_it_runs() {
     let mut stage = Stage::new();
     let cut = &CALLS[..CALLS.find("data: {\"type\":\"message_delta\"").unwrap()];
