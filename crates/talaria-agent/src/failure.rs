@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use talaria_core::outcome::FailureCode;
 
+mod advice;
 mod body;
 mod classify;
 #[cfg(test)]
@@ -106,7 +107,8 @@ impl FailureClass {
             Self::Image => FailureCode::InputTooLarge,
             Self::OutputLimit | Self::InvalidRequest | Self::ReasoningRefused => FailureCode::BadRequest,
             Self::ModelGone => FailureCode::ModelNotFound,
-            Self::Entitlement | Self::ContentFilter => FailureCode::Other,
+            Self::Entitlement => FailureCode::NotPermitted,
+            Self::ContentFilter => FailureCode::Other,
         }
     }
 }

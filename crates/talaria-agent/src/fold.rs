@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
+use talaria_core::next_step::NextStep;
 
 use crate::failure::{ModelFailure, classify_frame};
 use crate::family::ModelFamily;
@@ -83,6 +84,19 @@ impl std::fmt::Display for IncompleteReason {
             Self::ContentFilter => f.write_str("a content filter of the provider stopped it"),
             Self::Other(reason) => write!(f, "the provider stopped it ({reason})"),
         }
+    }
+}
+
+impl IncompleteReason {
+    /// What to do next.
+    pub fn advice(&self) -> NextStep {
+        let text = match self {
+            Self::Context => return NextStep::ShortenConversation,
+            Self::MaxOutput => "ask the model to continue",
+            Self::ContentFilter => "change the prompt, or choose another model",
+            Self::Other(_) => "ask the model to continue, or choose another model",
+        };
+        NextStep::Advice { text: text.to_owned() }
     }
 }
 

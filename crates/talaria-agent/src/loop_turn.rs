@@ -13,6 +13,7 @@ use std::time::Duration;
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{ItemId, TurnId};
 use talaria_core::item::Item;
+use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 
@@ -27,8 +28,10 @@ use crate::rendered::{PrefixDigest, RenderedRequest};
 use crate::retry::{AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
 use crate::spending::TokenCount;
 use attempt_run::{AttemptRun, RunEnd};
+use repetition::repetition;
 
 mod attempt_run;
+mod repetition;
 #[cfg(test)]
 mod tests;
 
@@ -84,6 +87,13 @@ pub enum LoopInput<'a> {
     },
     /// The person adds something while the turn runs. It follows the results of the running calls.
     Steer(Vec<LogPart>),
+    /// The turn continues although the model repeats itself.
+    Proceed,
+    /// The turn ends because the model repeats itself.
+    GiveUp {
+        /// Who decided it; none if no one could be asked.
+        by: Option<Who>,
+    },
     /// The person or Talaria stops the turn.
     Interrupt(Who),
     /// Time passed.
@@ -93,6 +103,8 @@ pub enum LoopInput<'a> {
 /// A call that the model asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedCall {
+    /// Its entry in the history: it names the call within the conversation, whatever ids the provider repeats.
+    pub seq: u64,
     /// Joins it with its result.
     pub call: CallId,
     /// The tool.
@@ -163,14 +175,36 @@ pub enum LoopOutput {
     },
     /// Append these entries to the history.
     Append(Vec<LogEntry>),
+    /// This many of the last `Steer` inputs were not read by the model and will not be: return them to the person.
+    Unread(usize),
     /// Run these calls, each exactly once, in this order or together.
     Start(Vec<RequestedCall>),
     /// An earlier engine may have run these calls: find out what became of each, and report that.
     Settle(Vec<RequestedCall>),
+    /// The model repeats itself: ask the person whether the turn continues, and answer with `Proceed` or `GiveUp`.
+    Doubt {
+        /// The entry of the history that the doubt follows. It names the question, also for the next engine.
+        after: u64,
+        /// What the person reads.
+        text: String,
+    },
     /// Stop the calls that run. Each of them still needs its result.
     StopCalls,
     /// The turn is over.
     Finish(Box<Report>),
+}
+
+/// What an earlier engine left of a turn, besides the history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeftTurn {
+    /// How many attempts the turn has had.
+    pub attempts: u64,
+    /// What they cost.
+    pub usage: Usage,
+    /// What the model said last in this turn.
+    pub text: Option<String>,
+    /// The last attempt ended with an answer that counts: nothing was asked since.
+    pub is_answered: bool,
 }
 
 /// A call that waits for its result.
@@ -190,6 +224,8 @@ enum LoopPhase {
     Pausing(Duration),
     /// For the results of calls.
     Calling(Vec<OpenCall>),
+    /// For a person who decides whether the turn continues; with what they read.
+    Doubting(String),
     Over,
 }
 
@@ -206,6 +242,10 @@ pub struct LoopTurn {
     budget: RetryBudget,
     steering: Vec<Vec<LogPart>>,
     stopped_by: Option<Who>,
+    /// An earlier engine left the turn with an answer that counts.
+    is_answered: bool,
+    /// Repeated calls before this entry are agreed to.
+    agreed_until: u64,
     usage: Usage,
     /// What the model said last.
     text: Option<String>,
@@ -213,9 +253,10 @@ pub struct LoopTurn {
 }
 
 impl LoopTurn {
-    /// Prepares a turn. `log` is the history in force, the input of the turn included; `attempts` is how many the turn has had,
-    /// and `usage` what they cost, if an earlier engine began it.
-    pub fn new(setup: LoopSetup, log: Vec<LogEntry>, attempts: u64, usage: Usage) -> Self {
+    /// Prepares a turn. `log` is the history in force, the input of the turn included; `left` is what an earlier engine left of
+    /// the turn, if one began it.
+    pub fn new(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
+        let LeftTurn { attempts, usage, text, is_answered } = left;
         let renderer = renderer_of(&setup, &log);
         let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
         Self {
@@ -228,21 +269,41 @@ impl LoopTurn {
             budget: RetryBudget::default(),
             steering: Vec::new(),
             stopped_by: None,
+            is_answered,
+            agreed_until: 0,
             usage,
-            text: None,
+            text,
             outputs: VecDeque::new(),
             setup,
         }
     }
 
-    /// Begins, or continues what an earlier engine left: calls without a result are settled, not repeated.
+    /// Begins, or continues what an earlier engine left: calls without a result are settled, not repeated, and a complete
+    /// answer ends the turn.
     pub fn begin(&mut self, moment: LoopMoment) {
-        let open = open_calls(&self.log);
-        if open.is_empty() {
-            return self.ask(moment);
+        if self.settle_left(moment) {
+            return;
         }
-        self.outputs.push_back(LoopOutput::Settle(open.iter().map(|call| call.requested.clone()).collect()));
+        if self.is_answered && self.log.last().is_some_and(|entry| entry.attempt.is_some()) {
+            return self.finish(Outcome::Completed);
+        }
+        self.ask_unless_repeated(moment);
+    }
+
+    /// Has the calls settled that an earlier engine left without a result. Returns false if there are none.
+    fn settle_left(&mut self, moment: LoopMoment) -> bool {
+        let mut open = open_calls(&self.log);
+        if open.is_empty() {
+            return false;
+        }
+        answer_unreadable(&mut open);
+        let left: Vec<RequestedCall> = waiting(&open);
+        if !left.is_empty() {
+            self.outputs.push_back(LoopOutput::Settle(left));
+        }
         self.phase = LoopPhase::Calling(open);
+        self.after_calls(moment);
+        true
     }
 
     /// Takes what happened.
@@ -252,7 +313,10 @@ impl LoopTurn {
             LoopInput::CallEnded { call, disposition, parts } => {
                 self.on_call_ended(moment, &call, disposition, parts);
             }
+            LoopInput::Steer(_) if self.is_over() => self.outputs.push_back(LoopOutput::Unread(1)),
             LoopInput::Steer(parts) => self.steering.push(parts),
+            LoopInput::Proceed => self.on_proceed(moment),
+            LoopInput::GiveUp { by } => self.on_give_up(by),
             LoopInput::Interrupt(by) => self.on_interrupt(moment, by),
             LoopInput::Tick => self.on_tick(moment),
         }
@@ -268,7 +332,7 @@ impl LoopTurn {
         match &self.phase {
             LoopPhase::Asking(run) => run.wake_at(),
             LoopPhase::Pausing(until) => Some(*until),
-            LoopPhase::Idle | LoopPhase::Calling(_) | LoopPhase::Over => None,
+            LoopPhase::Idle | LoopPhase::Calling(_) | LoopPhase::Doubting(_) | LoopPhase::Over => None,
         }
     }
 
@@ -319,13 +383,22 @@ impl LoopTurn {
         }
         self.stopped_by = Some(by);
         self.outputs.push_back(LoopOutput::Emit(Event::Interrupting { by }));
+        // Before `begin`: what an earlier engine left running is stopped, and answered, all the same.
+        if matches!(self.phase, LoopPhase::Idle) && self.settle_left(moment) {
+            if !self.is_over() {
+                self.outputs.push_back(LoopOutput::StopCalls);
+            }
+            return;
+        }
         match &mut self.phase {
             LoopPhase::Asking(run) => {
                 let end = run.cancel(by, &mut self.outputs);
                 self.after_attempt(moment, end);
             }
             LoopPhase::Calling(_) => self.outputs.push_back(LoopOutput::StopCalls),
-            LoopPhase::Idle | LoopPhase::Pausing(_) => self.finish(Outcome::Interrupted { by }, None),
+            LoopPhase::Idle | LoopPhase::Pausing(_) | LoopPhase::Doubting(_) => {
+                self.finish(Outcome::Interrupted { by });
+            }
             LoopPhase::Over => {}
         }
     }
@@ -347,8 +420,12 @@ impl LoopTurn {
     /// Plans the next attempt and sends it.
     fn ask(&mut self, moment: LoopMoment) {
         if self.rounds >= self.setup.rounds {
-            let message = format!("the turn made {} model requests, which is its limit", self.rounds);
-            return self.finish(Outcome::Failed { code: FailureCode::Other, message }, None);
+            let message = format!(
+                "the turn made {} model requests, which is its limit; what it did so far is done and in the history: send \
+                 another message to continue",
+                self.rounds
+            );
+            return self.finish(Outcome::Failed { code: FailureCode::Other, message });
         }
         let request = self.renderer.render();
         self.attempts += 1;
@@ -418,16 +495,24 @@ impl LoopTurn {
             }
             AttemptEnd::Refused { text, .. } => {
                 let message = format!("the model refused: {text}");
-                self.finish(Outcome::Failed { code: FailureCode::Other, message }, None);
+                let next = IncompleteReason::ContentFilter.advice();
+                self.fail(FailureCode::Other, message, next, None);
             }
-            AttemptEnd::Cancelled { by } => self.finish(Outcome::Interrupted { by }, None),
+            AttemptEnd::Cancelled { by } => self.finish(Outcome::Interrupted { by }),
             AttemptEnd::Failed(failure) => {
                 let decision = self.decide(moment, AttemptTrouble::Failed(&failure), stage, shown_chars);
-                self.follow(moment, decision, failure.class.outcome_code(), failure.text);
+                let retry_at = match decision {
+                    RetryDecision::Stop { retry_at } => retry_at,
+                    RetryDecision::Retry { .. } => None,
+                };
+                let next = failure.advice(&self.setup.profile, retry_at);
+                let message = failure.message(&self.setup.profile.title);
+                self.follow(moment, decision, failure.class.outcome_code(), message, next);
             }
             AttemptEnd::Cut { why } => {
                 let decision = self.decide(moment, AttemptTrouble::Cut, stage, shown_chars);
-                self.follow(moment, decision, FailureCode::Connection, why);
+                let next = FailureCode::Connection.next_step();
+                self.follow(moment, decision, FailureCode::Connection, why, next);
             }
         }
     }
@@ -456,20 +541,12 @@ impl LoopTurn {
         incomplete: Option<IncompleteReason>,
     ) {
         let mut calls = open_calls(entries);
-        for call in &mut calls {
-            let is_readable = matches!(call.requested.input, CallInput::Free(_))
-                || call.requested.input.arguments().is_some();
-            if !is_readable {
-                let text = "Not started: the arguments are not a JSON object. Send the call again, whole.";
-                call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
-            }
+        answer_unreadable(&mut calls);
+        if incomplete.is_some() {
+            answer_unbegun(calls.last_mut());
         }
         if !calls.is_empty() {
-            let start: Vec<RequestedCall> = calls
-                .iter()
-                .filter(|call| call.result.is_none())
-                .map(|call| call.requested.clone())
-                .collect();
+            let start = waiting(&calls);
             if !start.is_empty() {
                 self.outputs.push_back(LoopOutput::Start(start));
             }
@@ -482,12 +559,15 @@ impl LoopTurn {
                 _ => FailureCode::Other,
             };
             let message = format!("the answer is incomplete: {why}");
-            return self.finish(Outcome::Failed { code, message }, None);
+            return self.fail(code, message, why.advice(), None);
         }
         if stop == StopReason::Paused || self.append_steering() {
             return self.ask(moment);
         }
-        self.finish(Outcome::Completed, None);
+        if let Some(message) = missing_answer(entries) {
+            self.outputs.push_back(LoopOutput::Emit(Event::Warning { message: message.to_owned() }));
+        }
+        self.finish(Outcome::Completed);
     }
 
     /// Continues once every call has its result.
@@ -503,10 +583,40 @@ impl LoopTurn {
         let results = results.collect();
         self.append(results);
         if let Some(by) = self.stopped_by {
-            return self.finish(Outcome::Interrupted { by }, None);
+            return self.finish(Outcome::Interrupted { by });
         }
         self.append_steering();
-        self.ask(moment);
+        self.ask_unless_repeated(moment);
+    }
+
+    /// Asks the model, or first a person where the model repeats itself.
+    fn ask_unless_repeated(&mut self, moment: LoopMoment) {
+        let Some(repeated) = repetition(&self.log, self.agreed_until) else { return self.ask(moment) };
+        let after = self.next_seq.saturating_sub(1);
+        self.outputs.push_back(LoopOutput::Doubt { after, text: repeated.text.clone() });
+        self.phase = LoopPhase::Doubting(repeated.text);
+    }
+
+    fn on_proceed(&mut self, moment: LoopMoment) {
+        if matches!(self.phase, LoopPhase::Doubting(_)) {
+            self.agreed_until = self.next_seq;
+            self.append_steering();
+            self.ask(moment);
+        }
+    }
+
+    fn on_give_up(&mut self, by: Option<Who>) {
+        let LoopPhase::Doubting(text) = &self.phase else { return };
+        let outcome = match by {
+            Some(by) => Outcome::Interrupted { by },
+            None => {
+                let message = format!(
+                    "{text} Talaria ended the turn because there was no one to ask; what it did so far is done"
+                );
+                Outcome::Failed { code: FailureCode::Other, message }
+            }
+        };
+        self.finish(outcome);
     }
 
     fn append(&mut self, items: Vec<LogItem>) {
@@ -546,7 +656,14 @@ impl LoopTurn {
     }
 
     /// Retries, or ends the turn with the failure.
-    fn follow(&mut self, moment: LoopMoment, decision: RetryDecision, code: FailureCode, why: String) {
+    fn follow(
+        &mut self,
+        moment: LoopMoment,
+        decision: RetryDecision,
+        code: FailureCode,
+        why: String,
+        next: NextStep,
+    ) {
         match decision {
             RetryDecision::Retry { wait, repair } => {
                 let how = match &repair {
@@ -565,7 +682,7 @@ impl LoopTurn {
                 self.phase = LoopPhase::Pausing(moment.now + wait);
             }
             RetryDecision::Stop { retry_at } => {
-                self.finish(Outcome::Failed { code, message: why }, retry_at);
+                self.fail(code, why, next, retry_at);
             }
         }
     }
@@ -587,9 +704,24 @@ impl LoopTurn {
         self.renderer = renderer_of(&self.setup, &self.log);
     }
 
-    fn finish(&mut self, outcome: Outcome, retry_at: Option<i64>) {
-        let mut report = Report::new(outcome, self.text.clone(), self.usage, 0);
+    fn finish(&mut self, outcome: Outcome) {
+        let report = Report::new(outcome, self.text.clone(), self.usage, 0);
+        self.close(report);
+    }
+
+    /// Ends the turn with a failure and what to do about it.
+    fn fail(&mut self, code: FailureCode, message: String, next: NextStep, retry_at: Option<i64>) {
+        let outcome = Outcome::Failed { code, message };
+        let mut report = Report::new(outcome, self.text.clone(), self.usage, 0).with_next(next);
         report.retry_at = retry_at;
+        self.close(report);
+    }
+
+    fn close(&mut self, report: Report) {
+        let unread = std::mem::take(&mut self.steering).len();
+        if unread > 0 {
+            self.outputs.push_back(LoopOutput::Unread(unread));
+        }
         self.outputs.push_back(LoopOutput::Finish(Box::new(report)));
         self.phase = LoopPhase::Over;
     }
@@ -628,7 +760,12 @@ fn open_calls(entries: &[LogEntry]) -> Vec<OpenCall> {
     for entry in entries {
         match &entry.item {
             LogItem::Call { call, name, input } => open.push(OpenCall {
-                requested: RequestedCall { call: call.clone(), name: name.clone(), input: input.clone() },
+                requested: RequestedCall {
+                    seq: entry.seq,
+                    call: call.clone(),
+                    name: name.clone(),
+                    input: input.clone(),
+                },
                 result: None,
             }),
             LogItem::Result { call, .. } => open.retain(|one| one.requested.call != *call),
@@ -636,6 +773,49 @@ fn open_calls(entries: &[LogEntry]) -> Vec<OpenCall> {
         }
     }
     open
+}
+
+/// Answers the calls whose arguments are not a JSON object. They never run.
+fn answer_unreadable(calls: &mut [OpenCall]) {
+    for call in calls {
+        let is_readable =
+            matches!(call.requested.input, CallInput::Free(_)) || call.requested.input.arguments().is_some();
+        if !is_readable {
+            let text = "Not started: the arguments are not a JSON object. Send the call again, whole.";
+            call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
+        }
+    }
+}
+
+/// Answers the last call of an answer that was cut, if it was cut before its arguments began.
+fn answer_unbegun(last: Option<&mut OpenCall>) {
+    if let Some(call) = last.filter(|call| call.requested.input.as_str().trim().is_empty()) {
+        let text = "Not started: the answer was cut before the arguments of this call. Send it again, whole.";
+        call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
+    }
+}
+
+/// The calls that have no result yet.
+fn waiting(calls: &[OpenCall]) -> Vec<RequestedCall> {
+    calls.iter().filter(|call| call.result.is_none()).map(|call| call.requested.clone()).collect()
+}
+
+/// The warning about an answer that completed a turn without a word for the person.
+fn missing_answer(entries: &[LogEntry]) -> Option<&'static str> {
+    let mut has_thinking = false;
+    for entry in entries {
+        match &entry.item {
+            LogItem::Assistant { parts, .. } if !plain_text(parts).trim().is_empty() => return None,
+            LogItem::Reasoning { .. } => has_thinking = true,
+            _ => {}
+        }
+    }
+    Some(match has_thinking {
+        true => {
+            "the model ended its answer after its thinking, without a word for you; send another message to continue"
+        }
+        false => "the model ended with an empty answer; send another message to continue",
+    })
 }
 
 fn why_void(end: &AttemptEnd) -> String {

@@ -53,6 +53,11 @@ impl StreamLimits {
     /// For servers on this machine or network, which may load a model first.
     pub const LOCAL: Self =
         Self { headers: Duration::from_secs(3600), bytes: Duration::from_secs(3600), events: None };
+
+    /// One limit for every kind of silence.
+    pub fn of(limit: Duration) -> Self {
+        Self { headers: limit, bytes: limit, events: Some(limit) }
+    }
 }
 
 /// A provider, with everything that a request to it needs except the key.

@@ -11,6 +11,7 @@ mod connect;
 mod error;
 mod key;
 mod key_source;
+mod key_veil;
 mod pool;
 mod proxy;
 mod response;
@@ -104,7 +105,7 @@ impl ModelTransport {
         let key = route.pool_key(&url);
         while let Some(kept) = self.pool.take(&key).await {
             on_sending();
-            match self.exchange(kept, message.clone(), &key, endpoint.limits).await {
+            match self.exchange(kept, message.clone(), &key, endpoint).await {
                 Err(error) if error.stage == TransportStage::NotSent => {}
                 other => return other,
             }
@@ -116,7 +117,7 @@ impl ModelTransport {
             TransportError::not_sent(TransportCause::TimedOut, text)
         })??;
         on_sending();
-        self.exchange(opened, message, &key, endpoint.limits).await
+        self.exchange(opened, message, &key, endpoint).await
     }
 
     async fn exchange(
@@ -124,15 +125,16 @@ impl ModelTransport {
         mut connection: KeptConnection,
         message: Request<Full<Bytes>>,
         key: &str,
-        limits: TransportLimits,
+        endpoint: ModelEndpoint<'_>,
     ) -> Result<ModelResponse, TransportError> {
+        let limits = endpoint.limits;
         let sending = send_message(&mut connection.sender, message);
         let response = timeout(limits.headers, sending).await.map_err(|_| TransportError {
             stage: TransportStage::Sent,
             cause: TransportCause::TimedOut,
             text: format!("no response within {} s", limits.headers.as_secs_f32()),
         })??;
-        Ok(ModelResponse::new(response, connection, self.pool.slot(key), limits))
+        Ok(ModelResponse::new(response, connection, self.pool.slot(key), &endpoint))
     }
 }
 

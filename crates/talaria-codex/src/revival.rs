@@ -204,6 +204,12 @@ pub async fn seed(host: &Host, thread: &ThreadId, digest: &str) -> Result<usize,
     Ok(digest.len())
 }
 
+/// A digest as a model reads it; none if nothing was said. For a runtime that adds it to its own history.
+pub fn framed_digest(digest: &str) -> Option<String> {
+    let digest = truncate(digest.trim());
+    (!digest.is_empty()).then(|| framed(&digest))
+}
+
 /// The end of a digest that is too long, with a word about what was left out.
 fn truncate(digest: &str) -> String {
     let left_out = digest.len().saturating_sub(DIGEST_BYTES);

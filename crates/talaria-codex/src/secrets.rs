@@ -9,7 +9,7 @@
 //! Where the sandbox can write around the home (a home below the working directory or below `/tmp`), an entry that does
 //! not exist must not be named: Codex would create an empty file there while a command runs, also in place of a journal
 //! of the database. There the home is read-only as a whole and its files are found by a pattern at the start of each
-//! command. Called by `threads` and `commands`.
+//! command. Called by `threads`, `commands` and the built-in loop.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +25,7 @@ use talaria_home::home::ensure_dir;
 use talaria_home::socket_path::socket_path;
 
 /// The private entries of a home. Whatever else is found there is hidden as well.
-const DIRECTORIES: [&str; 4] = ["run", "hosts", "imports", "migrations"];
+const DIRECTORIES: [&str; 5] = ["run", "hosts", "commands", "imports", "migrations"];
 const FILES: [&str; 13] = [
     "key",
     "talaria.db",
@@ -50,21 +50,7 @@ impl Host {
     /// Paths hidden from a sandbox of this host. Empty if the host belongs to no home.
     pub(crate) fn hidden_paths(&self, sandbox: &SandboxPolicy, cwd: &str) -> HiddenPaths {
         let Some(home) = &self.spec().home else { return HiddenPaths::default() };
-        let mut writable = Vec::new();
-        if let SandboxPolicy::WorkspaceWrite {
-            writable_roots,
-            exclude_tmpdir_env_var,
-            exclude_slash_tmp,
-            ..
-        } = sandbox
-        {
-            writable.push(PathBuf::from(cwd));
-            writable.extend(writable_roots.iter().map(PathBuf::from));
-            writable.extend((!exclude_slash_tmp).then(|| PathBuf::from("/tmp")));
-            let tmpdir = self.spec().variable("TMPDIR").filter(|_| !exclude_tmpdir_env_var);
-            writable.extend(tmpdir.map(PathBuf::from));
-        }
-        find(home, &Writable::Below(writable))
+        hidden_paths(home, self.spec().variable("TMPDIR").map(PathBuf::from), sandbox, cwd)
     }
 
     /// The same for a sandbox of the user's own making, which may write anywhere.
@@ -112,6 +98,36 @@ impl Host {
         line.extend(command);
         line
     }
+}
+
+/// The name and the inline TOML of the profile that hides a home from commands that run in Codex's sandbox without a host: those
+/// of the built-in loop. Leaving the sandbox is decided by Talaria there, so that hiding costs nothing. `None` where this Codex
+/// cannot hide, or there is no sandbox.
+pub fn command_profile(
+    home: &Path,
+    tmpdir: Option<PathBuf>,
+    sandbox: &SandboxPolicy,
+    cwd: &str,
+    version: &Version,
+) -> Option<(String, String)> {
+    let hidden = version.has_permission_profiles().then(|| hidden_paths(home, tmpdir, sandbox, cwd))?;
+    let profile = if hidden.is_empty() { None } else { hidden.profile(sandbox, cwd) }?;
+    Some((PROFILE.to_owned(), inline_toml(&profile)))
+}
+
+/// Paths of a home hidden from a sandbox.
+fn hidden_paths(home: &Path, tmpdir: Option<PathBuf>, sandbox: &SandboxPolicy, cwd: &str) -> HiddenPaths {
+    let mut writable = Vec::new();
+    if let SandboxPolicy::WorkspaceWrite {
+        writable_roots, exclude_tmpdir_env_var, exclude_slash_tmp, ..
+    } = sandbox
+    {
+        writable.push(PathBuf::from(cwd));
+        writable.extend(writable_roots.iter().map(PathBuf::from));
+        writable.extend((!exclude_slash_tmp).then(|| PathBuf::from("/tmp")));
+        writable.extend(tmpdir.filter(|_| !exclude_tmpdir_env_var));
+    }
+    find(home, &Writable::Below(writable))
 }
 
 /// Writable roots of a sandbox.

@@ -66,7 +66,8 @@ impl Surroundings {
         }
     }
 
-    fn variables(&self) -> Vec<(OsString, OsString)> {
+    /// All of it.
+    pub fn variables(&self) -> Vec<(OsString, OsString)> {
         self.0.as_ref().map_or_else(|| std::env::vars_os().collect(), |variables| variables.to_vec())
     }
 }

@@ -104,11 +104,10 @@ impl Access {
             return owner;
         }
         match (identity.class(), identity.principal().kind()) {
-            (PeerClass::Person | PeerClass::BelowCodex { .. }, PrincipalKind::Model)
-                if identity.presents_as_model() =>
-            {
-                Self::model(&grants(identity, bridge))
-            }
+            (
+                PeerClass::Person | PeerClass::BelowCodex { .. } | PeerClass::BelowKeeper { .. },
+                PrincipalKind::Model,
+            ) if identity.presents_as_model() => Self::model(&grants(identity, bridge)),
             // Rights of tokens and chats come from rows that do not exist yet.
             _ => Self::NONE,
         }
@@ -157,8 +156,8 @@ impl Access {
     }
 }
 
-/// What `[bridge]` grants to a model. `[bridge.callers.NAME]` counts only for a caller that is not below a Codex of ours:
-/// the name is what the caller says of itself, and any command that Codex runs could say it.
+/// What `[bridge]` grants to a model. `[bridge.callers.NAME]` counts only for a caller that no model started:
+/// the name is what the caller says of itself, and any command of a model could say it.
 pub fn grants(identity: &Identity, bridge: &BridgeConfig) -> Rights {
     match identity.class() {
         PeerClass::Person => bridge.rights(identity.claimed_name()),

@@ -318,6 +318,17 @@ pub enum Event {
         /// How long it was.
         bytes: usize,
     },
+    /// An answer of a model did not count: what was shown of it is not part of the conversation and must not be shown as such.
+    AttemptVoid {
+        /// Which attempt of the turn, from 1.
+        attempt: u64,
+        /// Why it does not count.
+        why: String,
+        /// How many characters of it were shown.
+        shown_chars: u64,
+        /// The steps that they belong to.
+        items: Vec<ItemId>,
+    },
     /// A review of finished turns ended. Sent between turns.
     Reviewed(Box<ReviewReport>),
     /// The turn is over. Always the last event of a turn.

@@ -105,6 +105,7 @@ mod tests {
             kind: Kind::Exec,
             task: None,
             cwd: "/work/a`b".to_owned(),
+            provider: None,
             model: Some("gpt-5.5".to_owned()),
             created_at: at(1000),
             last_seq: 9,

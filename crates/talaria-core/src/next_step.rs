@@ -17,6 +17,8 @@ pub enum NextStep {
     FindSession,
     /// Look at the list of conversations.
     ListSessions,
+    /// Look at the model providers.
+    ListProviders,
     /// Look at what waits for an answer.
     ListRequests,
     /// Look at the tasks.
@@ -129,6 +131,7 @@ impl NextStep {
         match self {
             Self::FindSession => "see `talaria task list` and `talaria sessions list`".to_owned(),
             Self::ListSessions => "`talaria sessions list` shows what there is".to_owned(),
+            Self::ListProviders => "`talaria providers list` shows what can be asked".to_owned(),
             Self::ListRequests => "`talaria requests list` shows what is waiting".to_owned(),
             Self::ListTasks => "`talaria task list` shows whether it started".to_owned(),
             Self::ListActiveTasks => "`talaria task list --active` shows the tasks that are running".to_owned(),

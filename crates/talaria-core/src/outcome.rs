@@ -60,6 +60,8 @@ pub enum FailureCode {
     RateLimit,
     /// The plan's allowance is used up: wait longer, or buy more.
     UsageLimit,
+    /// The account may not use this; choose something else.
+    NotPermitted,
     /// Start again or compact.
     ContextWindow,
     /// The input does not fit; shorten it.
@@ -89,6 +91,7 @@ impl FailureCode {
             Self::Auth => NextStep::Login,
             Self::RateLimit => NextStep::RetryLater,
             Self::UsageLimit => NextStep::AwaitLimit,
+            Self::NotPermitted => NextStep::ChooseModel,
             Self::ContextWindow => NextStep::ShortenConversation,
             Self::InputTooLarge => NextStep::ShortenPrompt,
             Self::ModelNotFound => NextStep::ChooseModel,
@@ -109,6 +112,7 @@ impl fmt::Display for FailureCode {
             Self::Auth => "auth",
             Self::RateLimit => "rate_limit",
             Self::UsageLimit => "usage_limit",
+            Self::NotPermitted => "not_permitted",
             Self::ContextWindow => "context_window",
             Self::InputTooLarge => "input_too_large",
             Self::ModelNotFound => "model_not_found",

@@ -29,7 +29,7 @@ pub fn account(
     let ours = parts.iter().map(|part| part.tokens).sum::<Option<u64>>();
     // Ours are estimates: where they exceed what was reported, the rest is not known, and not nothing.
     let rest = reported.zip(ours).and_then(|(reported, ours)| reported.checked_sub(ours));
-    ContextReport { session, parts, ours, reported, rest, window }
+    ContextReport { session, runtime: String::new(), parts, ours, reported, rest, window }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! here: the configuration names the variable or the file that contains it. Read by `config/providers`, applied to profiles
 //! by `talaria-agent`.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 /// Names of the providers that need no address: `talaria-agent` has a profile for each.
@@ -24,6 +26,9 @@ pub const BUILT_IN_PROVIDERS: [&str; 15] = [
     "llamacpp",
     "vllm",
 ];
+
+/// The name of OpenAI, which both runtimes can ask.
+pub const OPENAI_PROVIDER: &str = "openai";
 
 /// The name that always means Codex: its subscription login can be used by one program only.
 pub const CODEX_PROVIDER: &str = "openai-codex";
@@ -70,6 +75,8 @@ pub struct ProviderConfig {
     pub headers: Vec<(String, String)>,
     /// Members that are added to every request body.
     pub extra_body: Map<String, Value>,
+    /// How long it may be silent before a request counts as cut.
+    pub idle_timeout: Option<Duration>,
     /// The known facts about its models.
     pub models: Vec<ProviderModelConfig>,
     /// Why it cannot be used; the same as the problems of the file.

@@ -1,19 +1,17 @@
-//! Who runs the turns: what `model.openai_runtime` and `model.provider` mean for this build, and when they may be changed.
+//! Who runs the turns: what `model.openai_runtime` and the provider of a conversation mean, and when they may be changed.
 //!
 //! One state machine for every face: facts in, a decision out. It starts nothing, writes nothing and migrates nothing; a
 //! face gathers the facts, does what was decided and shows it in its own way.
 
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::policy::UnknownName;
+use crate::provider::{CODEX_PROVIDER, OPENAI_PROVIDER};
 
 /// The configuration key of the choice.
 pub const KEY: [&str; 2] = ["model", "openai_runtime"];
-
-/// Providers whose conversations may use Codex although another runtime exists.
-const REROUTED: [&str; 2] = ["openai", "openai-codex"];
 
 /// Who can run a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -25,11 +23,8 @@ pub enum Runtime {
     OwnLoop,
 }
 
-/// The runtimes that this build has.
-pub const THIS_BUILD: &[Runtime] = &[Runtime::CodexAppServer];
-
 impl Runtime {
-    /// Every runtime of the design.
+    /// Every runtime.
     pub const ALL: [Self; 2] = [Self::CodexAppServer, Self::OwnLoop];
 
     /// Its name in files and commands.
@@ -46,39 +41,49 @@ impl Runtime {
             Self::CodexAppServer => {
                 "turns run in Codex: its tools, its sandbox, its approvals, its login; they outlive Talaria"
             }
-            Self::OwnLoop => "turns run in Talaria against any provider, with the tools of the agent loop",
+            Self::OwnLoop => {
+                "turns run in Talaria against any provider, with Talaria's own tools and Codex's sandbox"
+            }
         }
+    }
+
+    /// The runtime with this name; none for one of another program or a later version.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|runtime| runtime.name() == name)
     }
 }
 
 /// The user's choice: the value of `model.openai_runtime`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimeChoice {
-    /// The usual runtime of the build.
+    /// Codex for OpenAI's providers where a Codex is installed, else the built-in loop.
     #[default]
     Auto,
-    /// Codex.
+    /// Codex for OpenAI's providers.
     CodexAppServer,
+    /// Never Codex.
+    Off,
 }
 
 impl RuntimeChoice {
     /// Every value that the file may have.
-    pub const NAMES: [&'static str; 2] = ["auto", "codex_app_server"];
+    pub const NAMES: [&'static str; 3] = ["auto", "codex_app_server", "off"];
 
     /// The value as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::CodexAppServer => "codex_app_server",
+            Self::Off => "off",
         }
     }
 
-    /// Reads what a person typed: a value in any case, or `on` and `off`.
+    /// Reads what a person typed: a value in any case, or `on`.
     pub fn typed(text: &str) -> Result<Self, UnknownName> {
         match text.trim().to_ascii_lowercase().as_str() {
             "on" => Ok(Self::CodexAppServer),
-            "off" => Ok(Self::Auto),
             _ => text.trim().parse().map_err(|_| UnknownName {
                 given: text.to_owned(),
                 allowed: vec!["auto", "codex_app_server", "on", "off"],
@@ -94,6 +99,7 @@ impl FromStr for RuntimeChoice {
         match text.to_ascii_lowercase().as_str() {
             "auto" => Ok(Self::Auto),
             "codex_app_server" => Ok(Self::CodexAppServer),
+            "off" => Ok(Self::Off),
             _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
         }
     }
@@ -112,41 +118,53 @@ pub struct RuntimeSelection {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// The build has no other.
-    OnlyOne,
     /// The user asked for it.
     Asked,
     /// It is the usual one.
     Usual,
-    /// The provider's conversations are never handed to Codex.
+    /// Only OpenAI's models run on Codex.
     Provider,
+    /// No Codex is installed.
+    NoCodex,
+    /// `model.openai_runtime` is `off`.
+    CodexIsOff,
 }
 
-/// Says who runs a conversation with this provider; none if the build has no runtime at all.
-///
-/// The default provider is OpenAI, as in Codex. Another provider never leaves Talaria's own loop where there is one.
+/// `openai-codex` needs Codex, and `model.openai_runtime` is `off`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the provider openai-codex always runs on Codex, because only one program can use a ChatGPT login, and \
+     model.openai_runtime is off"
+)]
+pub struct CodexIsOff;
+
+/// Says who runs a conversation with this provider. Without a name the provider is OpenAI's, as in Codex; that is the
+/// user's Codex with its own configuration, installed or not.
 pub fn runtime_for(
     provider: Option<&str>,
     choice: RuntimeChoice,
-    build: &[Runtime],
-) -> Option<RuntimeSelection> {
-    let verdict =
-        |runtime, because| build.contains(&runtime).then_some(RuntimeSelection { runtime, because });
-    if let [only] = build {
-        return verdict(*only, Because::OnlyOne);
-    }
-    match choice {
-        RuntimeChoice::CodexAppServer if is_rerouted(provider) => {
-            verdict(Runtime::CodexAppServer, Because::Asked)
+    has_codex: bool,
+) -> Result<RuntimeSelection, CodexIsOff> {
+    let (runtime, because) = match (choice, provider) {
+        _ if !is_rerouted(provider) => (Runtime::OwnLoop, Because::Provider),
+        (RuntimeChoice::Off, Some(name)) if is(name, CODEX_PROVIDER) => return Err(CodexIsOff),
+        (RuntimeChoice::Off, _) => (Runtime::OwnLoop, Because::CodexIsOff),
+        (RuntimeChoice::CodexAppServer, _) => (Runtime::CodexAppServer, Because::Asked),
+        (RuntimeChoice::Auto, Some(name)) if !has_codex && is(name, OPENAI_PROVIDER) => {
+            (Runtime::OwnLoop, Because::NoCodex)
         }
-        RuntimeChoice::CodexAppServer => verdict(Runtime::OwnLoop, Because::Provider),
-        RuntimeChoice::Auto => verdict(Runtime::OwnLoop, Because::Usual),
-    }
+        (RuntimeChoice::Auto, _) => (Runtime::CodexAppServer, Because::Usual),
+    };
+    Ok(RuntimeSelection { runtime, because })
 }
 
 /// May conversations with this provider be handed to Codex?
 pub fn is_rerouted(provider: Option<&str>) -> bool {
-    provider.is_none_or(|provider| REROUTED.iter().any(|known| provider.trim().eq_ignore_ascii_case(known)))
+    provider.is_none_or(|provider| is(provider, OPENAI_PROVIDER) || is(provider, CODEX_PROVIDER))
+}
+
+fn is(provider: &str, name: &str) -> bool {
+    provider.trim().eq_ignore_ascii_case(name)
 }
 
 /// Facts for showing or switching the runtime.
@@ -197,9 +215,6 @@ pub fn decide(facts: Facts<'_>) -> SwitchDecision {
 /// Tools that every model has in Codex. It adds others by model and configuration, and does not say which.
 pub const CODEX_TOOLS: [&str; 2] = ["exec_command", "apply_patch"];
 
-/// Tools of the reference's agent loop that live in that loop's own state: no Codex turn can reach them.
-pub const LOOP_TOOLS: [&str; 4] = ["delegate_task", "memory", "session_search", "todo"];
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -210,7 +225,7 @@ mod tests {
     fn words_are_taken_in_any_case() {
         for (typed, choice) in [
             ("AUTO", RuntimeChoice::Auto),
-            ("Off", RuntimeChoice::Auto),
+            ("Off", RuntimeChoice::Off),
             (" on ", RuntimeChoice::CodexAppServer),
             ("Codex_App_Server", RuntimeChoice::CodexAppServer),
         ] {
@@ -218,36 +233,52 @@ mod tests {
         }
         let error = RuntimeChoice::typed("codex").unwrap_err().to_string();
         assert_eq!(error, "\"codex\" is not known; allowed: auto, codex_app_server, on, off");
-        assert!("on".parse::<RuntimeChoice>().is_err(), "the file has only its two values");
+        assert!("on".parse::<RuntimeChoice>().is_err(), "the file has only its three values");
     }
 
     #[test]
-    fn this_build_runs_every_conversation_on_codex_because_it_has_nothing_else() {
-        let only = Some(RuntimeSelection { runtime: Runtime::CodexAppServer, because: Because::OnlyOne });
-        for provider in [None, Some("openai"), Some("anthropic")] {
-            for choice in [RuntimeChoice::Auto, RuntimeChoice::CodexAppServer] {
-                assert_eq!(runtime_for(provider, choice, THIS_BUILD), only);
+    fn the_choice_decides_about_openai_and_about_nothing_else() {
+        use RuntimeChoice::{Auto, CodexAppServer, Off};
+        let decided = |provider, choice, has_codex| {
+            runtime_for(provider, choice, has_codex).map(|selection| (selection.runtime, selection.because))
+        };
+        let (codex, own) = (Runtime::CodexAppServer, Runtime::OwnLoop);
+        for has_codex in [true, false] {
+            for choice in [Auto, CodexAppServer, Off] {
+                assert_eq!(decided(Some("anthropic"), choice, has_codex), Ok((own, Because::Provider)));
             }
+            assert_eq!(decided(Some("openai-codex"), Auto, has_codex), Ok((codex, Because::Usual)));
+            assert_eq!(decided(Some("OpenAI-Codex"), Off, has_codex), Err(CodexIsOff));
+            assert_eq!(decided(None, Auto, has_codex), Ok((codex, Because::Usual)));
+            assert_eq!(decided(None, Off, has_codex), Ok((own, Because::CodexIsOff)));
+            assert_eq!(decided(Some("openai"), CodexAppServer, has_codex), Ok((codex, Because::Asked)));
+            assert_eq!(decided(Some("openai"), Off, has_codex), Ok((own, Because::CodexIsOff)));
         }
+        assert_eq!(decided(Some("openai"), Auto, true), Ok((codex, Because::Usual)));
+        assert_eq!(decided(Some("openai"), Auto, false), Ok((own, Because::NoCodex)));
     }
 
     fn choice() -> impl Strategy<Value = RuntimeChoice> {
-        prop::sample::select(vec![RuntimeChoice::Auto, RuntimeChoice::CodexAppServer])
+        prop::sample::select(vec![RuntimeChoice::Auto, RuntimeChoice::CodexAppServer, RuntimeChoice::Off])
     }
 
     proptest! {
         #[test]
-        fn only_the_two_openai_providers_are_ever_rerouted(
+        fn only_the_two_openai_providers_ever_run_on_codex(
             provider in prop_oneof![
                 prop::sample::select(vec!["openai", "openai-codex", "OpenAI", "openai-compatible", "azure-openai", ""]).prop_map(str::to_owned),
                 "[a-z-]{0,12}",
             ],
             choice in choice(),
+            has_codex in any::<bool>(),
         ) {
-            let verdict = runtime_for(Some(&provider), choice, &Runtime::ALL).unwrap();
             let is_openai = ["openai", "openai-codex"].contains(&provider.to_ascii_lowercase().as_str());
-            let expected = is_openai && choice == RuntimeChoice::CodexAppServer;
-            prop_assert_eq!(verdict.runtime == Runtime::CodexAppServer, expected);
+            if let Ok(selection) = runtime_for(Some(&provider), choice, has_codex) {
+                let may_be_codex = is_openai && choice != RuntimeChoice::Off;
+                prop_assert!(may_be_codex || selection.runtime == Runtime::OwnLoop);
+            } else {
+                prop_assert!(is_openai && choice == RuntimeChoice::Off);
+            }
         }
 
         #[test]

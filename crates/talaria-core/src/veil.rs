@@ -58,6 +58,8 @@ impl EventRedactor {
                 match &other {
                     Event::ItemCompleted { item } => self.end(&item.id, tell),
                     Event::ItemAbandoned { item, .. } => self.end(item, tell),
+                    // Text that is held back belongs to the void text: shown later, it would count.
+                    Event::AttemptVoid { items, .. } => items.iter().for_each(|item| self.end(item, tell)),
                     Event::BackgroundStarted(command) => self.end(&command.item, tell),
                     Event::Outcome(_) => self.end_all(tell),
                     _ => {}
@@ -121,6 +123,7 @@ fn cover_event(event: &mut Event) {
         Event::DiffUpdated { diff: words }
         | Event::ToolProgress { message: words, .. }
         | Event::Retrying { message: words }
+        | Event::AttemptVoid { why: words, .. }
         | Event::Warning { message: words }
         | Event::TerminalsEnded { message: words }
         | Event::HostReplaced { message: words }

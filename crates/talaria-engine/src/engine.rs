@@ -67,13 +67,17 @@ use memory::MemoryDesk;
 use run::actor::Actor;
 use run::desk::{Desk, Work};
 use run::input::Content;
+use run::providers::ProviderKeys;
 use run::resolve::Resolver;
 use run::rulebook::Rulebook;
 use run::servers::Servers;
 pub use run::shell::ShellExecution;
 use skills::SkillDesk;
+use talaria_agent::transport::ModelTransport;
 pub use talaria_home::lock::{Holder, LockError, holder};
 pub(crate) use talaria_home::lock::{Lock, is_locked};
+use talaria_mcp::ServerRoom;
+use talaria_tools::keeper::CommandRoom;
 use tasks::queue::Queue;
 use tools::WebReader;
 use tools::ledger::CallLedger;
@@ -118,6 +122,8 @@ pub struct EngineOptions {
     pub user_home: Option<PathBuf>,
     /// What parses PDF files; without it they are refused.
     pub pdf: Option<PdfReader>,
+    /// Where requests and answers of the built-in loop are written for diagnosis; none are without it.
+    pub debug_requests: Option<PathBuf>,
 }
 
 struct Inner {
@@ -152,6 +158,11 @@ struct Inner {
     refusals: caller::Refusals,
     rulebook: Rulebook,
     resolver: Resolver,
+    provider_keys: ProviderKeys,
+    models: Arc<ModelTransport>,
+    debug_requests: Option<PathBuf>,
+    loop_commands: CommandRoom,
+    server_room: ServerRoom,
     /// A caller that is about to record a turn keeps a clone.
     callers: Arc<()>,
     tasks: TaskTracker,
@@ -209,7 +220,11 @@ impl Engine {
     pub async fn interrupt(&self, id: &str, interrupt: Interrupt) -> Result<(), Problem> {
         let session = self.find(id).await?;
         self.inner.ready(&session.id).await;
-        if self.inner.desk.tell(&session.id, Command::Interrupt { by: self.who(interrupt.by) }) {
+        // The channel to a turn is closed a moment after its outcome is stored.
+        let last = self.inner.last_turn(&session.id).await?;
+        let is_over = last.is_none_or(|turn| turn.stage == Stage::Settled);
+        let command = Command::Interrupt { by: self.who(interrupt.by) };
+        if !is_over && self.inner.desk.tell(&session.id, command) {
             return Ok(());
         }
         Err(self.no_turn(&session))

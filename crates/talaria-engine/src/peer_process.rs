@@ -7,6 +7,7 @@
 use talaria_core::access::{PeerEvidence, ProcessFacts};
 
 use talaria_codex::environment::NONCE;
+use talaria_tools::keeper::COMMAND_MARK;
 
 /// How many parents are looked at. A chain that is longer is not believed.
 const GENERATIONS: usize = 128;
@@ -17,6 +18,7 @@ pub fn examine(pid: i32, hosts: &[i32]) -> Result<(ProcessFacts, PeerEvidence), 
     let before = system::start_time(pid)?;
     let mut facts = system::facts(pid)?;
     facts.codex = nearest_codex(pid, hosts)?;
+    facts.keeper = nearest(pid, &[], COMMAND_MARK)?;
     let evidence = PeerEvidence::of(&facts, system::terminal(pid), system::program(pid));
     // The data could be of two processes if the process id was reused meanwhile.
     if system::start_time(pid)? != before {
@@ -27,7 +29,13 @@ pub fn examine(pid: i32, hosts: &[i32]) -> Result<(ProcessFacts, PeerEvidence), 
 
 /// The nearest Codex of ours among a process and its parents.
 fn nearest_codex(pid: i32, hosts: &[i32]) -> Result<Option<i32>, String> {
-    let mark = format!("{NONCE}=");
+    nearest(pid, hosts, NONCE)
+}
+
+/// The outermost process that carries a variable, or is known by its number, above the nearest such process among a process
+/// and its parents.
+fn nearest(pid: i32, hosts: &[i32], variable: &str) -> Result<Option<i32>, String> {
+    let mark = format!("{variable}=");
     let mut at = pid;
     for _ in 0..GENERATIONS {
         if at <= 1 {
@@ -45,10 +53,14 @@ fn nearest_codex(pid: i32, hosts: &[i32]) -> Result<Option<i32>, String> {
 /// engine there would treat every sandboxed command as a trusted peer.
 pub fn unfit_for_engine() -> Option<String> {
     let pid = i32::try_from(std::process::id()).ok()?;
-    let is_below =
-        std::env::var_os(NONCE).is_some() || nearest_codex(pid, &[]).is_ok_and(|codex| codex.is_some());
-    if is_below {
+    let is_below = |variable: &str| {
+        std::env::var_os(variable).is_some() || nearest(pid, &[], variable).is_ok_and(|found| found.is_some())
+    };
+    if is_below(NONCE) {
         return Some("it would run below a Codex that Talaria started".to_owned());
+    }
+    if is_below(COMMAND_MARK) {
+        return Some("it would run in a command of the built-in loop".to_owned());
     }
     let sandbox = |name: &str| std::env::var_os(name).is_some();
     (sandbox("CODEX_SANDBOX")
@@ -89,6 +101,7 @@ mod system {
             seccomp: (number("Seccomp").unwrap_or(0), number("Seccomp_filters").unwrap_or(0)),
             cgroup: cgroup.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned),
             codex: None,
+            keeper: None,
         })
     }
 
@@ -286,6 +299,20 @@ mod tests {
         let child = known.child();
         assert_eq!(examine(child, &[]).unwrap().0.codex, None);
         assert_eq!(examine(child, &[known.pid()]).unwrap().0.codex, Some(known.pid()));
+    }
+
+    #[test]
+    fn what_a_command_of_the_loop_started_is_seen_by_its_mark() {
+        let mut marked = Sleeper::with(Some((COMMAND_MARK, "0123456789abcdef")));
+        let child = marked.child();
+        let (facts, _) = examine(child, &[]).unwrap();
+        assert_eq!((facts.codex, facts.keeper), (None, Some(marked.pid())));
+        let (engine, _) = examine(own(), &[]).unwrap();
+        let keeper = marked.pid();
+        assert_eq!(
+            talaria_core::access::classify(&engine, &facts, &[]),
+            talaria_core::access::PeerClass::BelowKeeper { keeper }
+        );
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub mod sample;
 mod screen;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod void;
 
 pub use highlight::Highlighter;
 pub use json::{JsonLines, with_exit};

@@ -33,7 +33,10 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
     use NewsLine::{Aside, Warning};
     Some(match event {
         Event::ToolProgress { message, .. } => Aside(message.clone()),
-        Event::Retrying { message } => Warning(format!("{} Codex retries: {message}", paint.sign("↻", "!"))),
+        Event::Retrying { message } => Warning(format!("{} retrying: {message}", paint.sign("↻", "!"))),
+        Event::AttemptVoid { why, .. } => {
+            Warning(format!("{} the text above does not count: {why}", paint.sign("✗", "x")))
+        }
         Event::Warning { message } => Warning(format!("warning: {message}")),
         Event::Interrupting { by } => Warning(stopping(*by, paint)),
         Event::Corrupt { reason, bytes } => {
@@ -90,6 +93,11 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
         Event::Queued { waiting, .. } => Aside(format!("queued ({waiting} are waiting)")),
         _ => return None,
     })
+}
+
+/// That an answer does not count of which nothing was shown here.
+pub fn unseen_void(why: &str) -> String {
+    format!("an answer that was not shown here does not count: {why}")
 }
 
 /// That a turn was asked to stop, and by whom.

@@ -16,11 +16,13 @@ use super::tool_line::elapsed;
 /// The settings in force, as Codex reported them.
 pub fn started(started: &Started, width: Option<usize>, paint: Paint) -> StyledText {
     let effort = started.effort.as_ref().map(|effort| format!(" ({effort})")).unwrap_or_default();
+    // The built-in loop has no Codex.
+    let codex = match started.codex.as_str() {
+        "" => String::new(),
+        version => format!(", Codex {version}"),
+    };
     let lines = [
-        (
-            "model     ",
-            format!("{}{effort}, provider {}, Codex {}", started.model, started.provider, started.codex),
-        ),
+        ("model     ", format!("{}{effort}, provider {}{codex}", started.model, started.provider)),
         ("cwd       ", started.cwd.clone()),
         ("sandbox   ", format!("{}, approval {}", started.sandbox, started.approval)),
     ];

@@ -89,30 +89,30 @@ mod tests {
         events.push(sample::text("m-1", "Hello."));
         events.extend([retrying(), retrying()]);
         events.push(sample::completed("Hello."));
-        expect![[r"
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/
+        expect![[r#"
+            ↻ retrying: cannot reach http://127.0.0.1:9/
             warning: no bubblewrap
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×3)
+            ↻ retrying: cannot reach http://127.0.0.1:9/ (×3)
             warning: no bubblewrap (×2)
 
             Hello.
 
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×2)
+            ↻ retrying: cannot reach http://127.0.0.1:9/
+            ↻ retrying: cannot reach http://127.0.0.1:9/ (×2)
 
             tokens: 9.6k in (4.8k cached), 12 out
-        "]]
+        "#]]
         .assert_eq(&shown(&events));
     }
 
     #[test]
     fn a_count_is_shown_when_it_has_grown_tenfold_and_at_the_end() {
-        expect![[r"
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×10)
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×100)
-            ↻ Codex retries: cannot reach http://127.0.0.1:9/ (×123)
-        "]]
+        expect![[r#"
+            ↻ retrying: cannot reach http://127.0.0.1:9/
+            ↻ retrying: cannot reach http://127.0.0.1:9/ (×10)
+            ↻ retrying: cannot reach http://127.0.0.1:9/ (×100)
+            ↻ retrying: cannot reach http://127.0.0.1:9/ (×123)
+        "#]]
         .assert_eq(&shown(&vec![retrying(); 123]));
     }
 

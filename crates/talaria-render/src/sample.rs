@@ -427,6 +427,11 @@ pub fn declined(count: u32) -> Event {
     Event::Outcome(Box::new(Report::new(Outcome::Completed, None, USAGE, count)))
 }
 
+pub fn void(attempt: u64, items: &[&str]) -> Event {
+    let items = items.iter().map(|item| ItemId::new(*item)).collect();
+    Event::AttemptVoid { attempt, why: "the connection was cut".into(), shown_chars: 10, items }
+}
+
 pub fn failed() -> Event {
     let outcome = Outcome::Failed { code: FailureCode::RateLimit, message: "429 Too Many Requests".into() };
     Event::Outcome(Box::new(Report::new(outcome, Some("half".into()), USAGE, 0)))

@@ -241,6 +241,26 @@ mod tests {
     }
 
     #[test]
+    fn void_text_is_never_the_answer() {
+        let void = |end: Event| {
+            vec![
+                sample::turn_started(),
+                sample::text("m-1", "A wrong beginning"),
+                sample::void(1, &["m-1"]),
+                end,
+            ]
+        };
+        for end in [sample::failed(), sample::lost(), sample::interrupted()] {
+            let (answer, account) = split(&void(end));
+            assert_eq!(answer, "");
+            assert!(account.starts_with("A wrong beginning\n\n✗ the text above does not count"), "{account}");
+        }
+        let (answer, account) = split(&void(sample::completed("The whole answer.")));
+        assert_eq!(answer, "The whole answer.\n");
+        assert!(!account.contains("whole answer"), "{account}");
+    }
+
+    #[test]
     fn an_answer_that_other_things_follow_is_still_the_answer() {
         let mut events = said("m-1", "Done.", None).to_vec();
         events.extend(command());

@@ -48,6 +48,8 @@ pub(crate) struct Stage<W: Write> {
     streamed: Streamed,
     commentary: HashSet<ItemId>,
     has_answer: bool,
+    /// The same, of answers that were completed: no later event makes them void.
+    has_whole_answer: bool,
     repeats: Repeats,
 }
 
@@ -63,6 +65,7 @@ impl<W: Write> Stage<W> {
             streamed: Streamed::default(),
             commentary: HashSet::new(),
             has_answer: false,
+            has_whole_answer: false,
             repeats: Repeats::default(),
         }
     }
@@ -120,6 +123,7 @@ impl<W: Write> Stage<W> {
     /// Begins a turn: nothing has been answered.
     pub(crate) fn begin_turn(&mut self) {
         self.has_answer = false;
+        self.has_whole_answer = false;
     }
 
     /// Notes that a message is said along the way. One that is being shown keeps its look.
@@ -147,6 +151,7 @@ impl<W: Write> Stage<W> {
     pub(crate) fn complete_text(&mut self, item: &ItemId, text: &str) -> io::Result<()> {
         let voice = self.voice(item);
         self.has_answer |= voice == Voice::Answer && !text.is_empty();
+        self.has_whole_answer |= voice == Voice::Answer && !text.is_empty();
         match self.streamed.complete(item, text) {
             Remainder::Nothing => {}
             Remainder::End(end) if !self.is_open(item, voice) => {
@@ -178,6 +183,17 @@ impl<W: Write> Stage<W> {
         }
         self.end_message()?;
         self.say(&ItemId::new(""), Voice::Answer, text)
+    }
+
+    /// Ends messages that do not count. Says whether any of their text was shown here.
+    pub(crate) fn void(&mut self, items: &[ItemId]) -> io::Result<bool> {
+        let mut was_shown = false;
+        for item in items {
+            was_shown |= self.streamed.take(item).is_some();
+        }
+        self.has_answer = self.has_whole_answer;
+        self.end_message()?;
+        Ok(was_shown)
     }
 
     /// Ends the message that is open, if one is.

@@ -302,6 +302,10 @@ impl<W: Write> Renderer for TerminalRenderer<W> {
             Event::ItemStarted { item } => self.begin(&self.nearby_item(item)),
             Event::ItemCompleted { item } => self.end(&self.nearby_item(item)),
             Event::ItemAbandoned { item, why } => self.abandon(item, *why),
+            Event::AttemptVoid { items, why, .. } => match self.stage.void(items)? {
+                true => self.tell(event),
+                false => self.stage.warn(&news::unseen_void(why)),
+            },
             Event::BackgroundStarted(command) => {
                 self.running.retain(|step| step.item != command.item);
                 self.tell(event)

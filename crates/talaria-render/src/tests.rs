@@ -293,7 +293,7 @@ fn everything_else_gets_a_line() {
     expect![[r#"
         ✓ docs.search  (1m 01s)
         step: newKind
-        ↻ Codex retries: Reconnecting… 1/5
+        ↻ retrying: Reconnecting… 1/5
         warning: careful
         stopping …
         sent to the running turn

@@ -1,5 +1,5 @@
-//! Talaria's storage: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, memory, skills
-//! and the outbox.
+//! Talaria's storage: sessions, turns, events, messages, requests, hosts, leases, tasks, calls of tools, requests to
+//! models, memory, skills and the outbox.
 //!
 //! Map: callers hold a `Store` (`store`), whose methods are the whole interface; each calls the backend that the store was
 //! opened with. `model` has the rows, patches and filters as plain data. `sqlite` is the backend with one SQLite file: all
@@ -8,8 +8,8 @@
 //!
 //! Promises, held by the suite in `contract` (feature `contract`), which every backend must pass: events are numbered per
 //! session without a gap, together with the rows that change with them; a write under a lease that another engine holds is
-//! refused; one answer to a request wins; a call of a tool that changes something begins once; an acknowledged write is on
-//! disk.
+//! refused; one answer to a request wins; a call of a tool that changes something begins once; a request to a model ends once,
+//! together with what it adds to the history; an acknowledged write is on disk.
 //!
 //! Nothing here reads a clock or makes an id: times (milliseconds since 1970) and ids come from the caller. Texts are
 //! stored unchanged: redaction and sealing happen before.
@@ -39,6 +39,10 @@ pub use model::memory::{
     MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
 };
 pub use model::message::{MessageRow, NewMessage};
+pub use model::model_attempt::{
+    ModelAttemptEnd, ModelAttemptFacts, ModelAttemptKey, ModelAttemptRow, NewModelAttempt,
+};
+pub use model::model_history::{HistoryEntryRow, NewHistoryEntry};
 pub use model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
 pub use model::open_options::{Durability, OpenOptions};
 pub use model::origin::ChangeOrigin;
@@ -48,7 +52,7 @@ pub use model::request::{
     AnswerResult, NewAnswer, NewRequest, RequestFilter, RequestOrigin, RequestPatch, RequestRow, UnusedAnswer,
 };
 pub use model::review::{ReviewRow, ReviewStep};
-pub use model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet};
+pub use model::search::{MessageMatch, MessagePlace, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
     Cursor, NewSessionRow, SessionCandidate, SessionFilter, SessionLookup, SessionPage, SessionPatch,
     SessionRow,
@@ -63,8 +67,8 @@ pub use model::tool_call::{NewToolCall, ToolCallKey, ToolCallRow, ToolCallStep};
 pub use model::trim::{TrimPolicy, TrimResult};
 pub use model::turn::{NewTurnRow, TurnPatch, TurnRow};
 pub use model::words::{
-    AuditOutcome, HostState, MemoryAuthor, MemoryProposalState, OutboxState, RequestState, SessionKind,
-    SessionState, SkillAuthor, SkillProposalState, UsagePurpose,
+    AttemptEnding, AttemptState, AuditOutcome, HostState, MemoryAuthor, MemoryProposalState, OutboxState,
+    RequestState, SessionKind, SessionState, SkillAuthor, SkillProposalState, UsagePurpose, UsageSource,
 };
 pub use open_error::StoreOpenError;
 pub use store::Store;

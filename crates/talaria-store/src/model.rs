@@ -15,6 +15,8 @@ pub(crate) mod inspection;
 pub(crate) mod lease;
 pub(crate) mod memory;
 pub(crate) mod message;
+pub(crate) mod model_attempt;
+pub(crate) mod model_history;
 pub(crate) mod model_usage;
 pub(crate) mod open_options;
 pub(crate) mod origin;

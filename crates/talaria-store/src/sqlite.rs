@@ -25,6 +25,8 @@ mod memory;
 mod memory_file;
 mod memory_proposal;
 mod message;
+mod model_attempt;
+mod model_history;
 mod model_usage;
 mod open;
 mod outbox;

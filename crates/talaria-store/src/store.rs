@@ -23,13 +23,15 @@ use crate::model::memory::{
     MemorySnapshotRow, MemoryWrite, MemoryWriteResult,
 };
 use crate::model::message::MessageRow;
+use crate::model::model_attempt::ModelAttemptRow;
+use crate::model::model_history::HistoryEntryRow;
 use crate::model::model_usage::{UsageFilter, UsageSumRow};
 use crate::model::open_options::OpenOptions;
 use crate::model::outbox::OutboxRow;
 use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
 use crate::model::request::{AnswerResult, NewAnswer, RequestFilter, RequestRow, UnusedAnswer};
 use crate::model::review::ReviewRow;
-use crate::model::search::{MessageMatch, SearchFilter};
+use crate::model::search::{MessageMatch, MessagePlace, SearchFilter};
 use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
 use crate::model::size::{RowCounts, StoreSize};
 use crate::model::skill::{
@@ -306,6 +308,26 @@ impl Store {
     ) -> Result<Vec<MessageMatch>, StoreError> {
         dispatch!(self.search_within(typed, filter, limit))
     }
+
+    /// Finds where the same messages are. Reads no text that need not be read: for counting, and for showing a few of many
+    /// with [`matches_at`](Self::matches_at).
+    pub async fn search_places(
+        &self,
+        typed: &str,
+        filter: &SearchFilter,
+        limit: u32,
+    ) -> Result<Vec<MessagePlace>, StoreError> {
+        dispatch!(self.search_places(typed, filter, limit))
+    }
+
+    /// Reads the messages at these places and finds the words in them. A message that was removed meanwhile is left out.
+    pub async fn matches_at(
+        &self,
+        typed: &str,
+        places: &[MessagePlace],
+    ) -> Result<Vec<MessageMatch>, StoreError> {
+        dispatch!(self.matches_at(typed, places))
+    }
 }
 
 /// Requests.
@@ -417,8 +439,19 @@ impl Store {
         dispatch!(self.tool_calls(session))
     }
 
-    /// Makes every call unknown that an engine with a lower epoch left running. To be called by an engine that knows that
-    /// the others are gone. Returns how many there were.
+    /// Returns the effect record of every call that has one, sealed, with when its turn was over.
+    pub async fn effect_records(&self) -> Result<Vec<(Option<i64>, Vec<u8>)>, StoreError> {
+        dispatch!(self.effect_records())
+    }
+
+    /// Returns the calls with an effect record that engines with a lower epoch left running, in all sessions. To be settled by an
+    /// engine that knows that the others are gone.
+    pub async fn unsettled_tool_calls(&self, epoch: i64) -> Result<Vec<ToolCallRow>, StoreError> {
+        dispatch!(self.unsettled_tool_calls(epoch))
+    }
+
+    /// Makes every call unknown that an engine with a lower epoch left running, except those with an effect record. To be
+    /// called by an engine that knows that the others are gone. Returns how many there were.
     pub async fn abandon_tool_calls(&self, epoch: i64, at: i64) -> Result<u64, StoreError> {
         dispatch!(self.abandon_tool_calls(epoch, at))
     }
@@ -523,6 +556,44 @@ impl Store {
     /// Returns every host whose end was not recorded, oldest first.
     pub async fn living_hosts(&self) -> Result<Vec<HostRow>, StoreError> {
         dispatch!(self.living_hosts())
+    }
+}
+
+/// The built-in model loop: requests to models, and the history of conversations.
+impl Store {
+    /// Returns the attempts of a turn, in the order of their numbers.
+    pub async fn model_attempts(
+        &self,
+        session: &SessionId,
+        ordinal: i64,
+    ) -> Result<Vec<ModelAttemptRow>, StoreError> {
+        dispatch!(self.model_attempts(session, ordinal))
+    }
+
+    /// Returns the attempts that engines with a lower epoch left open, in all sessions.
+    pub async fn open_attempts(&self, epoch: i64) -> Result<Vec<ModelAttemptRow>, StoreError> {
+        dispatch!(self.open_attempts(epoch))
+    }
+
+    /// Ends every attempt as abandoned that an engine with a lower epoch left open. To be called by an engine that knows that
+    /// the others are gone. Returns how many there were.
+    pub async fn abandon_attempts(&self, epoch: i64, at: i64) -> Result<u64, StoreError> {
+        dispatch!(self.abandon_attempts(epoch, at))
+    }
+
+    /// Returns up to `limit` entries of the history of a session, from the number `from` on.
+    pub async fn model_history(
+        &self,
+        session: &SessionId,
+        from: i64,
+        limit: u32,
+    ) -> Result<Vec<HistoryEntryRow>, StoreError> {
+        dispatch!(self.model_history(session, from, limit))
+    }
+
+    /// Returns how many entries the history of a session has: the number of the next one.
+    pub async fn model_history_len(&self, session: &SessionId) -> Result<i64, StoreError> {
+        dispatch!(self.model_history_len(session))
     }
 }
 

@@ -137,6 +137,17 @@ pub fn has_secret(text: &str) -> bool {
     parts.iter().any(|part| is_secret(part))
 }
 
+/// An address for the audit log. One with a secret keeps only its host: a mask does not reach what is percent-encoded.
+pub fn mask_address(text: &str) -> String {
+    if !has_secret(text) {
+        return text.to_owned();
+    }
+    match Url::parse(text.trim()) {
+        Ok(url) => format!("{}/[redacted]", url.origin().ascii_serialization()),
+        Err(_) => "[redacted]".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

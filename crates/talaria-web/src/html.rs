@@ -1,10 +1,11 @@
 //! A page of HTML as Markdown: the article if there is one, else the whole body, else the bare text. Pure.
 //!
-//! `dom_smoothie` finds the article; below 600 characters it found a fragment, not an article, and the body is read. The
+//! `dom_smoothie` finds the article; below 600 characters it found a fragment, not an article, and the body is read. In a large
+//! page, where that takes longest, an article that the page itself marks is taken as it is. The
 //! Markdown is written by `dom_query`, a dependency of `dom_smoothie`. Links are made absolute, so that a model can
 //! follow them.
 
-use dom_query::Document;
+use dom_query::{Document, NodeRef, Selection};
 use dom_smoothie::{Config, Readability, TextMode};
 use url::Url;
 
@@ -19,6 +20,10 @@ const SKIPPED: [&str; 12] = [
     "script", "style", "meta", "head", "noscript", "template", "svg", "iframe", "object", "canvas", "select",
     "dialog",
 ];
+/// Elements that are around an article even inside of it.
+const AROUND_ARTICLE: [&str; 5] = ["nav", "aside", "footer", "form", "button"];
+/// From how many bytes on a page is large.
+const LARGE: usize = 500_000;
 /// Elements whose content is no markup and no text.
 const UNSHOWN: [&str; 4] = ["script", "style", "textarea", "title"];
 
@@ -47,6 +52,11 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
         return HtmlText { title: None, text: bare_text(html), part: HtmlPart::Bare };
     };
     let title = title(&document);
+    if html.len() >= LARGE
+        && let Some(text) = marked_article(&document, url)
+    {
+        return HtmlText { title, text, part: HtmlPart::Article };
+    }
     let whole = document.clone();
     match article(document, url) {
         Some((found, text)) if text.chars().nth(SHORTEST).is_some() => {
@@ -67,6 +77,8 @@ fn article(document: Document, url: &Url) -> Option<(Option<String>, String)> {
         text_mode: TextMode::Markdown,
         max_elements_to_parse: MOST_ELEMENTS,
         disable_json_ld: true,
+        // They name the language of code, and removing them takes time.
+        keep_classes: true,
         ..Config::default()
     };
     let mut readability = Readability::with_document(document, Some(url.as_str()), Some(config)).ok()?;
@@ -75,16 +87,38 @@ fn article(document: Document, url: &Url) -> Option<(Option<String>, String)> {
     Some((title, article.text_content.trim().to_owned()))
 }
 
+/// The only article of the page, or what it marks as its main part, if that is most of its text.
+fn marked_article(document: &Document, url: &Url) -> Option<String> {
+    let body = document.body()?;
+    let marked = ["article", "main"].into_iter().find_map(|name| {
+        let found = Selection::from(body).select(name);
+        let node = found.nodes().first().copied();
+        node.filter(|_| found.length() == 1)
+    })?;
+    let size = |node: &NodeRef<'_>| node.normalized_char_count();
+    let scripts: usize =
+        Selection::from(body).select("script, style, template").nodes().iter().map(size).sum();
+    if size(&marked) < size(&body).saturating_sub(scripts) / 2 {
+        return None;
+    }
+    let skipped: Vec<&str> = SKIPPED.into_iter().chain(AROUND_ARTICLE).collect();
+    let text = markdown(&marked, url, &skipped);
+    text.chars().nth(SHORTEST).is_some().then_some(text)
+}
+
 fn body(document: &Document, url: &Url) -> String {
-    for link in document.select("a[href]").nodes() {
+    markdown(&document.body().unwrap_or_else(|| document.root()), url, &SKIPPED)
+}
+
+fn markdown(node: &NodeRef<'_>, url: &Url, skipped: &[&str]) -> String {
+    for link in Selection::from(*node).select("a[href]").nodes() {
         if let Some(href) = link.attr("href")
             && let Ok(absolute) = url.join(&href)
         {
             link.set_attr("href", absolute.as_str());
         }
     }
-    let node = document.body().unwrap_or_else(|| document.root());
-    node.md(Some(&SKIPPED)).trim().to_owned()
+    node.md(Some(skipped)).trim().to_owned()
 }
 
 /// The text of a page without its tags, scripts and styles, in one pass.
@@ -147,7 +181,11 @@ mod tests {
     use super::*;
 
     fn read(html: &str) -> HtmlText {
-        read_html(html, &Url::parse("https://example.org/docs/page").unwrap())
+        read_html(html, &read_url())
+    }
+
+    fn read_url() -> Url {
+        Url::parse("https://example.org/docs/page").unwrap()
     }
 
     #[test]
@@ -169,6 +207,44 @@ mod tests {
         assert!(read.text.contains("[the next page](https://example.org/next?x=1)"), "{}", read.text);
         assert!(read.text.contains("- Copy **all**\n- Switch"), "{}", read.text);
         assert!(read.text.contains("```\ntalaria  exec\nls\n```"), "{}", read.text);
+    }
+
+    /// A large page with something marked and something around it.
+    fn large(marked: &str, around: &str) -> String {
+        format!(
+            "<html><head><title>Large</title></head><body><nav><a href=/a>Home</a></nav>{around}{marked}\
+             <footer>Imprint</footer><script>{}</script></body></html>",
+            "x();".repeat(LARGE / 4)
+        )
+    }
+
+    #[test]
+    fn the_article_of_a_large_page_is_what_it_marks_as_such() {
+        let text = "The cache moves to the pelican cluster, and it stays there. ".repeat(20);
+        let article = format!(
+            "<article><h1>Plan</h1><p>{text}See <a href=../next>more</a>.</p><aside>Advertisement</aside><ul><li>one</li>\
+             </ul><pre><code>make</code></pre></article>"
+        );
+        for html in [large(&article, ""), large(&format!("<main>{article}</main>"), "<p>Beside it.</p>")] {
+            let read = read(&html);
+            assert_eq!((read.title.as_deref(), read.part), (Some("Large"), HtmlPart::Article));
+            assert!(read.text.contains("[more](https://example.org/next)"), "{}", read.text);
+            assert!(read.text.contains("- one") && read.text.contains("```\nmake\n```"), "{}", read.text);
+            for other in ["Advertisement", "Home", "Imprint", "Beside", "x()"] {
+                assert!(!read.text.contains(other), "{other}: {}", read.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_article_in_a_large_page_is_not_taken_for_the_page() {
+        let long =
+            format!("<div><p>{}</p></div>", "What the page is about, and there is much of it. ".repeat(200));
+        let html = large("<article><p>A card that leads to another page.</p></article>", &long);
+        let read = read(&html);
+        assert!(read.text.contains("What the page is about"), "{:?} {}", read.part, read.text);
+        let teaser = format!("<article><p>{}</p></article>", "A card that leads elsewhere. ".repeat(30));
+        assert!(marked_article(&Document::from(large(&teaser, &long).as_str()), &read_url()).is_none());
     }
 
     #[test]

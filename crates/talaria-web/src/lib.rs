@@ -22,7 +22,7 @@ mod pdf;
 mod pdf_reader;
 mod tls;
 
-pub use address::{BadPageAddress, RefusedAddress, has_secret, judge, parse_page_address};
+pub use address::{BadPageAddress, RefusedAddress, has_secret, judge, mask_address, parse_page_address};
 pub use cache::PageCache;
 pub use connect::{ConnectError, GuardedConnector, Network, WebStream};
 pub use fence::{Fence, PageFacts};

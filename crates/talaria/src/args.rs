@@ -38,7 +38,7 @@ pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;
-pub(crate) use providers::{Providers, ProvidersAction};
+pub(crate) use providers::{ProviderTest, Providers, ProvidersAction};
 pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
 pub(crate) use sessions::{Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
@@ -122,7 +122,7 @@ pub(crate) enum Command {
     Config(Config),
     /// Show or choose the runtime of turns
     CodexRuntime(CodexRuntime),
-    /// List model providers, with where their keys are
+    /// List model providers, with where their keys are, and test one
     Providers(Providers),
     /// Run a real Codex turn on a scripted model: no account needed
     #[command(after_help = DEMO_EXAMPLES)]
@@ -143,6 +143,9 @@ pub(crate) enum Command {
     /// Run a command of a tool and keep what it prints; only the engine starts it
     #[command(hide = true)]
     KeepCommand(KeepCommand),
+    /// Run an MCP server until the engine ends; only the engine starts it
+    #[command(hide = true)]
+    KeepServer(KeepServer),
     /// Read a PDF file from standard input; only the engine starts it
     #[cfg(feature = "pdf")]
     #[command(name = pdf::NAME, hide = true)]
@@ -154,6 +157,14 @@ pub(crate) enum Command {
 pub(crate) struct KeepCommand {
     /// The directory of the command
     pub(crate) directory: std::path::PathBuf,
+}
+
+/// Options of `talaria keep-server`.
+#[derive(Debug, Args)]
+pub(crate) struct KeepServer {
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) argv: Vec<std::ffi::OsString>,
 }
 
 /// Options of `talaria context`.

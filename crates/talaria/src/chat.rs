@@ -34,7 +34,7 @@ mod under_way;
 mod watch;
 mod words;
 
-use desk::{Desk, Replies};
+use desk::{Desk, ProviderChoice, Replies};
 use driver::Driver;
 use history::History;
 use signals::Signals;
@@ -49,12 +49,17 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     if let Face::Plain { because: Some(why) } = &face {
         complain(&format!("{why}; using plain mode\n"));
     }
-    let args::AskedSettings { model, effort, sandbox, approval, mode, .. } = options.asked;
+    let args::AskedSettings { model, effort, sandbox, approval, mode, provider, runtime, .. } = options.asked;
+    if opened.is_some() && (provider.is_some() || runtime.is_some()) {
+        return Err(Trouble::new(exit::USAGE, "a chat cannot change the provider of a conversation")
+            .try_this("`talaria exec --resume ID --provider NAME --model MODEL` does, and the chat continues with it"));
+    }
     let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
     let said = history.read();
     let replies = if face == Face::Screen { Replies::Drawn } else { Replies::Written };
-    let desk = Desk::new(client, settings, wanted, cwd, replies);
+    let desk = Desk::new(client, settings, wanted, cwd, replies)
+        .asking(ProviderChoice { provider, runtime }, opened.as_ref());
     patiently("asking Codex for its models", desk.check_typed(opened.as_ref())).await?;
     // Until here Ctrl-C ends the program.
     let signals = Signals::listen()?;

@@ -2,6 +2,7 @@
 //! estimated, and what was not reported is said to be unknown.
 
 use talaria_core::api::{ContextPart, ContextReport};
+use talaria_core::runtime::Runtime;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText};
 use talaria_server::client::Client;
@@ -37,7 +38,10 @@ pub(crate) fn page(report: &ContextReport, look: Look) -> StyledText {
         sheet.row([name.clone(), number(*bytes), about(*tokens)]);
     }
     sheet.row(["Talaria, together".to_owned(), String::new(), about(report.ours)]);
-    sheet.row(["Codex's own".to_owned(), String::new(), about(report.rest)]);
+    let is_all_ours = report.runtime == Runtime::OwnLoop.name();
+    if !is_all_ours {
+        sheet.row(["Codex's own".to_owned(), String::new(), about(report.rest)]);
+    }
     sheet.row(["last request, as reported".to_owned(), String::new(), number(report.reported)]);
     let window = match (report.reported, report.window) {
         (Some(reported), Some(window)) if window > 0 => {
@@ -45,10 +49,12 @@ pub(crate) fn page(report: &ContextReport, look: Look) -> StyledText {
         }
         _ => String::new(),
     };
-    sheet.show(look)
-        + format!(
-            "Codex's own: its instructions and tools, project files and the conversation. ~ is estimated at 4 bytes a token.\n{window}"
-        )
+    let note = if is_all_ours {
+        "Parts are those of the next request. ~ is estimated at 4 bytes a token; the provider counts with its own tokenizer."
+    } else {
+        "Codex's own: its instructions and tools, project files and the conversation. ~ is estimated at 4 bytes a token."
+    };
+    sheet.show(look) + format!("{note}\n{window}")
 }
 
 fn number(value: Option<u64>) -> String {

@@ -148,6 +148,8 @@ fn turn(options: &Exec, input: Vec<InputPart>) -> NewTurn {
     };
     NewTurn {
         input,
+        provider: options.asked.provider.clone(),
+        runtime: options.asked.runtime,
         model: options.asked.model.clone(),
         effort: options.asked.effort.clone(),
         limit_ms: options.timeout.map(milliseconds),

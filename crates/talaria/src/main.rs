@@ -82,6 +82,9 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
     if let Some(Command::KeepCommand(options)) = &cli.command {
         return keep_command::run(options);
     }
+    if let Some(Command::KeepServer(options)) = &cli.command {
+        return Ok(talaria_mcp::keep_server(&options.argv));
+    }
     // No threads before its limits are set.
     #[cfg(feature = "pdf")]
     if let Some(Command::ReadPdf) = cli.command {
@@ -115,7 +118,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Service(options) => service::run(&options),
             Command::Config(options) => config::run(&options).await,
             Command::CodexRuntime(options) => runtime::run(&options).await,
-            Command::Providers(options) => providers::run(&options),
+            Command::Providers(options) => providers::run(&options).await,
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
@@ -123,6 +126,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Man(options) => shell_help::man(&options),
             Command::KeepTerminal => keeper::run(),
             Command::KeepCommand(options) => keep_command::run(&options),
+            Command::KeepServer(options) => Ok(talaria_mcp::keep_server(&options.argv)),
             #[cfg(feature = "pdf")]
             Command::ReadPdf => pdf::run(),
         }

@@ -44,12 +44,14 @@ pub(crate) async fn show_or_switch(options: &CodexRuntime) -> Result<String, Tro
             let state = look::state(&settings, current, codex).await;
             Ok(if options.json { page::json(&state) } else { page::text(&state) })
         }
-        SwitchDecision::Unchanged(choice) => Ok(done(&settings, choice, current, options.json.into())),
+        SwitchDecision::Unchanged(choice) => {
+            Ok(done(&settings, choice, current, found != Some(false), options.json.into()))
+        }
         SwitchDecision::NoCodex => Err(no_codex(codex)),
         SwitchDecision::TurnsRun => Err(turns_run(&running)),
         SwitchDecision::Write(choice) => {
             write(&settings, choice)?;
-            Ok(done(&settings, choice, current, options.json.into()))
+            Ok(done(&settings, choice, current, found != Some(false), options.json.into()))
         }
     }
 }
@@ -97,9 +99,15 @@ fn write(settings: &Settings, choice: RuntimeChoice) -> Result<(), Trouble> {
     replace(locked, &new).map(drop)
 }
 
-fn done(settings: &Settings, choice: RuntimeChoice, before: Option<RuntimeChoice>, form: Form) -> String {
+fn done(
+    settings: &Settings,
+    choice: RuntimeChoice,
+    before: Option<RuntimeChoice>,
+    has_codex: bool,
+    form: Form,
+) -> String {
     let changed = before != Some(choice);
-    let verdict = look::verdict(settings, choice);
+    let verdict = look::verdict(settings, choice, has_codex).ok();
     if form == Form::Json {
         let effect = changed.then_some("next_turn");
         let object = json!({

@@ -2,6 +2,7 @@
 //!
 //! Signals end only the engine: Codex and its turns continue, and the next engine resumes them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +41,7 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
     let log = || EngineLog(std::io::stderr());
     tracing_subscriber::fmt().with_writer(log).with_ansi(false).with_target(false).init();
     panic_if_wanted();
-    let options_of_engine = engine_options(&settings.config, build);
+    let options_of_engine = engine_options(&settings.config, build, options.debug_requests.as_deref())?;
     let engine = Engine::open(settings.home.clone(), options_of_engine).await;
     let engine = engine.map_err(|error| {
         let trouble = cannot(&error).try_this(error.next_step());
@@ -74,11 +75,14 @@ fn panic_if_wanted() {
 }
 
 /// Engine options of the configuration.
-fn engine_options(config: &Config, build: Build) -> EngineOptions {
+fn engine_options(config: &Config, build: Build, dumps: Option<&Path>) -> Result<EngineOptions, Trouble> {
     let usual = PoolLimits::default();
     let count =
         |number: Option<u64>, otherwise| number.and_then(|n| usize::try_from(n).ok()).unwrap_or(otherwise);
-    EngineOptions {
+    let dumps = dumps.map(std::path::absolute).transpose().map_err(|error| {
+        Trouble::new(exit::USAGE, "cannot write requests to that directory").because(error)
+    })?;
+    Ok(EngineOptions {
         version: build.version,
         build: build.build,
         idle: Some(config.engine.idle_timeout.unwrap_or(IDLE)),
@@ -93,7 +97,8 @@ fn engine_options(config: &Config, build: Build) -> EngineOptions {
         store: OpenOptions::default(),
         user_home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(Into::into),
         pdf: pdf::reader(),
-    }
+        debug_requests: dumps,
+    })
 }
 
 /// How many tasks Codex works on at once, unless the configuration says otherwise: a turn takes a core while its commands

@@ -143,6 +143,7 @@ mod tests {
             kind: Kind::Exec,
             task: None,
             cwd: "/work".to_owned(),
+            provider: None,
             model: None,
             created_at: at(900),
             last_seq: 7,

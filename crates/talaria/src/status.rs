@@ -233,6 +233,7 @@ mod tests {
             title: "find out why\nthe build is slow".to_owned(),
             since: at(3590),
             host: Some(42),
+            waits_for: None,
         };
         let request = RequestInfo {
             id: TicketId::new("req-0a1b2c3d4e5f"),

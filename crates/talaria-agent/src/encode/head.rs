@@ -91,12 +91,15 @@ impl RequestHead {
         let mut members = vec![
             member("model", &json!(self.model)),
             member("instructions", &json!(self.system.join("\n\n"))),
-            member("tools", &Value::Array(tools.collect())),
-            member("tool_choice", &json!("auto")),
-            member("stream", &json!(true)),
-            member("include", &json!(["reasoning.encrypted_content"])),
         ];
-        if profile.quirks.parallel_calls {
+        // An empty list is refused.
+        if !self.tools.is_empty() {
+            members.push(member("tools", &Value::Array(tools.collect())));
+            members.push(member("tool_choice", &json!("auto")));
+        }
+        members.push(member("stream", &json!(true)));
+        members.push(member("include", &json!(["reasoning.encrypted_content"])));
+        if profile.quirks.parallel_calls && !self.tools.is_empty() {
             members.push(member("parallel_tool_calls", &json!(true)));
         }
         if profile.quirks.store {

@@ -50,6 +50,8 @@ struct Stage {
     /// The history as the shell would have stored it.
     stored: Vec<LogEntry>,
     reports: Vec<Report>,
+    /// How many words of the person were returned.
+    unread: usize,
 }
 
 fn setup() -> LoopSetup {
@@ -89,12 +91,21 @@ impl Stage {
     }
 
     fn with(setup: LoopSetup, log: Vec<LogEntry>) -> Self {
-        let turn = LoopTurn::new(setup, log.clone(), 0, Usage::default());
-        let (lines, bodies, reports) = (Vec::new(), Vec::new(), Vec::new());
-        let mut stage = Self { turn, now: Duration::ZERO, lines, bodies, stored: log, reports };
+        Self::left(setup, log, LeftTurn::default())
+    }
+
+    fn left(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
+        let mut stage = Self::idle(setup, log, left);
         stage.turn.begin(stage.moment());
         stage.drain();
         stage
+    }
+
+    /// A turn that has not begun.
+    fn idle(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
+        let turn = LoopTurn::new(setup, log.clone(), left);
+        let (lines, bodies, reports) = (Vec::new(), Vec::new(), Vec::new());
+        Self { turn, now: Duration::ZERO, lines, bodies, stored: log, reports, unread: 0 }
     }
 
     fn moment(&self) -> LoopMoment {
@@ -151,6 +162,7 @@ impl Stage {
                 LoopOutput::Send(request) => self.bodies.push(String::from_utf8(request.body).unwrap()),
                 LoopOutput::End(ended) => self.stored.extend(ended.entries),
                 LoopOutput::Append(entries) => self.stored.extend(entries),
+                LoopOutput::Unread(count) => self.unread += count,
                 LoopOutput::Finish(report) => self.reports.push(*report),
                 _ => {}
             }
@@ -185,6 +197,8 @@ fn line(output: &LoopOutput) -> String {
         LoopOutput::Append(entries) => format!("append {}", entries.len()),
         LoopOutput::Start(calls) => format!("start {}", names(calls)),
         LoopOutput::Settle(calls) => format!("settle {}", names(calls)),
+        LoopOutput::Unread(count) => format!("unread {count}"),
+        LoopOutput::Doubt { after, .. } => format!("doubt {after}"),
         LoopOutput::StopCalls => "stop calls".to_owned(),
         LoopOutput::Finish(report) => format!("finish {}", report.outcome.word()),
     }
@@ -410,6 +424,37 @@ fn an_engine_after_a_crash_settles_calls_and_repeats_none() {
 }
 
 #[test]
+fn a_complete_answer_that_was_left_ends_the_turn_and_nothing_is_asked_again() {
+    let mut first = Stage::new();
+    first.answer(ANSWER);
+    let text = Some("Two files.".to_owned());
+    let answered = LeftTurn { attempts: 1, text: text.clone(), is_answered: true, ..LeftTurn::default() };
+    let second = Stage::left(setup(), first.stored.clone(), answered.clone());
+    assert_eq!(second.lines, ["finish completed"]);
+    assert_eq!(second.report().text, text);
+    // An answer that the provider only paused was asked about again: that attempt is the last one.
+    let paused = LeftTurn { attempts: 2, is_answered: false, ..answered };
+    let third = Stage::left(setup(), first.stored.clone(), paused);
+    assert_eq!(third.lines, ["plan 3", "send"]);
+}
+
+#[test]
+fn an_interrupt_before_a_turn_continues_stops_and_answers_what_was_left() {
+    let mut first = Stage::new();
+    first.answer(&cut_call());
+    let mut second = Stage::idle(setup(), first.stored.clone(), LeftTurn::default());
+    second.feed(LoopInput::Interrupt(Who::User));
+    assert_eq!(
+        second.lines,
+        ["emit interrupting", "settle c1", "stop calls"],
+        "c2 cannot be read and never ran"
+    );
+    second.ended("c1", "half of it");
+    assert_eq!(second.report().outcome.word(), "interrupted");
+    assert_eq!(second.stored.len(), 6, "every call has its result");
+}
+
+#[test]
 fn a_turn_has_a_limit_of_requests() {
     let mut stage = Stage::with(LoopSetup { rounds: 2, ..setup() }, question());
     for round in 0..2 {
@@ -419,7 +464,11 @@ fn a_turn_has_a_limit_of_requests() {
         stage.ended(&format!("a{round}"), "x");
         stage.ended(&format!("b{round}"), "y");
     }
-    assert_eq!(stage.report().message.as_deref(), Some("the turn made 2 model requests, which is its limit"));
+    let message = stage.report().message.clone().unwrap_or_default();
+    assert!(
+        message.starts_with("the turn made 2 model requests, which is its limit; what it did so far is done"),
+        "{message}"
+    );
 }
 
 /// Something that may happen, at any time.
@@ -448,7 +497,7 @@ proptest! {
     #[test]
     fn whatever_happens_the_history_is_legal_and_the_turn_ends_once(deeds in prop::collection::vec(deed(), 0..60)) {
         let mut stage = Stage::new();
-        let mut number = 0;
+        let (mut number, mut said) = (0, 0);
         for deed in deeds {
             match deed {
                 Deed::Answer(kind) => {
@@ -470,7 +519,10 @@ proptest! {
                         stage.ended(&call, "a second result");
                     }
                 }
-                Deed::Steer => stage.feed(LoopInput::Steer(vec![LogPart::text("more")])),
+                Deed::Steer => {
+                    said += 1;
+                    stage.feed(LoopInput::Steer(vec![LogPart::text("more")]));
+                }
                 Deed::Interrupt => stage.feed(LoopInput::Interrupt(Who::User)),
                 Deed::Refuse => stage.refuse(500, "{}"),
                 Deed::Wait(seconds) => stage.wait(Duration::from_secs(u64::from(seconds))),
@@ -491,8 +543,14 @@ proptest! {
                 _ => {}
             }
         }
+        // Words of the person are read by the model or come back; they wait only while the turn runs.
+        let is_said = |entry: &&LogEntry| matches!(entry.item, LogItem::User { .. });
+        let read = stage.stored.iter().skip(1).filter(is_said).count();
+        prop_assert_eq!(read, stage.count("emit steered"));
+        prop_assert!(read + stage.unread <= said);
         if stage.turn.is_over() {
             prop_assert!(open.is_empty(), "a turn ends with complete pairs");
+            prop_assert_eq!(read + stage.unread, said);
         }
         prop_assert!(stage.stored.iter().enumerate().all(|(at, entry)| entry.seq == at as u64));
         // A call starts after its answer is stored, and a request is sent after its row.

@@ -5,7 +5,9 @@
 
 use talaria_core::provider::{ModelPrice, ProviderApi, ProviderConfig, ProviderModelConfig};
 
-use super::{ModelFacts, ModelFactsSource, PriceTier, ProviderProfile, builtin_profile, builtin_profiles};
+use super::{
+    ModelFacts, ModelFactsSource, PriceTier, ProviderProfile, StreamLimits, builtin_profile, builtin_profiles,
+};
 use crate::family::ModelFamily;
 
 /// A provider that can be asked, or the reasons why not.
@@ -52,6 +54,9 @@ fn apply(mut profile: ProviderProfile, config: &ProviderConfig) -> ConfiguredPro
     }
     if config.key_file.is_some() {
         profile.key_env = Vec::new();
+    }
+    if let Some(limit) = config.idle_timeout {
+        profile.limits = StreamLimits::of(limit);
     }
     profile.headers.extend(config.headers.iter().cloned());
     profile.extra_body.extend(config.extra_body.iter().map(|(name, value)| (name.clone(), value.clone())));

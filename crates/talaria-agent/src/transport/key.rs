@@ -6,6 +6,8 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 pub use crate::profile::KeyHeader;
 
+use super::key_veil::KeyVeil;
+
 /// A key. Its `Debug` output hides it, and nothing returns it as text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -34,9 +36,14 @@ impl ApiKey {
         Ok(Self(text.to_owned()))
     }
 
-    /// Replaces the key in a text that a peer wrote, so that it can be shown.
-    pub fn hide_in(&self, text: &str) -> String {
+    /// Masks the key in a text that the peer wrote.
+    pub(super) fn hide_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
+    }
+
+    /// Masks the key in a body.
+    pub(super) fn veil(&self) -> KeyVeil {
+        KeyVeil::new(&self.0)
     }
 
     pub(super) fn header_value(&self, place: KeyHeader) -> HeaderValue {

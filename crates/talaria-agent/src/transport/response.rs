@@ -6,9 +6,10 @@ use hyper::Response;
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use super::TransportLimits;
 use super::error::{TransportCause, TransportError, TransportStage};
+use super::key_veil::KeyVeil;
 use super::pool::{KeptConnection, PoolSlot};
+use super::{ModelEndpoint, TransportLimits};
 
 /// How much of a body may follow the part that its reader needed, if the connection is to be kept.
 const TAIL_BYTES: usize = 64 * 1024;
@@ -30,15 +31,26 @@ impl ModelResponse {
         response: Response<Incoming>,
         connection: KeptConnection,
         slot: PoolSlot,
-        limits: TransportLimits,
+        endpoint: &ModelEndpoint<'_>,
     ) -> Self {
+        let veil = endpoint.key.map(|(key, _)| key.veil());
         let text = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
-            Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))
+            let value = value.to_str().ok()?;
+            let value = match endpoint.key {
+                Some((key, _)) => key.hide_in(value),
+                None => value.to_owned(),
+            };
+            Some((name.as_str().to_owned(), value))
         };
         let headers = response.headers().iter().filter_map(text).collect();
         let status = response.status().as_u16();
-        let body =
-            ModelBody { incoming: response.into_body(), kept: Some((connection, slot)), limits, received: 0 };
+        let body = ModelBody {
+            incoming: response.into_body(),
+            kept: Some((connection, slot)),
+            limits: endpoint.limits,
+            veil,
+            received: 0,
+        };
         Self { status, headers, body }
     }
 
@@ -54,6 +66,8 @@ pub struct ModelBody {
     /// Returned to the pool when the body was read to the end.
     kept: Option<(KeptConnection, PoolSlot)>,
     limits: TransportLimits,
+    /// Takes the key out of what the peer writes.
+    veil: Option<KeyVeil>,
     received: u64,
 }
 
@@ -72,7 +86,8 @@ impl ModelBody {
                     if let Some((connection, slot)) = self.kept.take() {
                         slot.keep(connection);
                     }
-                    return Ok(None);
+                    let held = self.veil.as_mut().map(KeyVeil::finish).unwrap_or_default();
+                    return Ok((!held.is_empty()).then(|| Bytes::from(held)));
                 }
                 Err(_) => {
                     self.kept = None;
@@ -90,6 +105,10 @@ impl ModelBody {
                 let text = format!("the response is longer than {} bytes", self.limits.bytes);
                 return Err(cut(TransportCause::TooLarge, text));
             }
+            let piece = match &mut self.veil {
+                Some(veil) => Bytes::from(veil.cover(&piece)),
+                None => piece,
+            };
             if !piece.is_empty() {
                 return Ok(Some(piece));
             }

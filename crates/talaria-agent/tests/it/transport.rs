@@ -307,6 +307,16 @@ fn keys_are_read_without_their_line_end_and_shown_nowhere() {
     let key = ApiKey::parse(&format!(" {KEY}\n")).unwrap();
     assert_eq!(key, ApiKey::parse(KEY).unwrap());
     assert!(!format!("{key:?}").contains("secret"));
-    assert_eq!(key.hide_in(&format!("bad key {KEY}!")), "bad key [key]!");
     assert!(ApiKey::parse("  \n").is_err() && ApiKey::parse("two\nlines").is_err());
+}
+
+#[tokio::test]
+async fn a_key_that_the_server_repeats_is_masked_in_headers_and_body() {
+    let model = ScriptedModel::start().await.unwrap();
+    let echo = format!("bad key {KEY}, really {KEY}!");
+    model.push(Reply::refuse(401, "invalid_api_key", &echo).header("x-echo", KEY));
+    let response = send_to(&transport(), &model.base_url()).await.unwrap();
+    assert_eq!(response.header("x-echo"), Some("[key]"));
+    let body = String::from_utf8(read(response).await.unwrap()).unwrap();
+    assert!(body.contains("bad key [key], really [key]!") && !body.contains(KEY), "{body}");
 }

@@ -25,7 +25,7 @@ impl ToolRunner {
     }
 
     /// Runs a call when it is waited for, not before: one that panics must panic there.
-    pub(crate) fn run(&self, call: ToolInvocation) -> ToolWork {
+    pub fn run(&self, call: ToolInvocation) -> ToolWork {
         let run = Arc::clone(&self.0);
         Box::pin(async move { run(call).await })
     }
@@ -60,7 +60,8 @@ impl RequestHook {
         Self(Arc::new(ask))
     }
 
-    pub(crate) fn ask(&self, call: HookedCall) -> HookWork {
+    /// Asks about a call.
+    pub fn ask(&self, call: HookedCall) -> HookWork {
         let ask = Arc::clone(&self.0);
         Box::pin(async move { ask(call).await })
     }

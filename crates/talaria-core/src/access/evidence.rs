@@ -34,6 +34,8 @@ pub struct ProcessFacts {
     pub cgroup: Option<String>,
     /// The nearest Codex that Talaria started, among itself and its parents.
     pub codex: Option<i32>,
+    /// The outermost process of a command of the built-in loop, among itself and its parents: its keeper, as a rule.
+    pub keeper: Option<i32>,
 }
 
 /// Why a process counts as sandboxed.
@@ -74,6 +76,11 @@ pub enum PeerClass {
         /// The process of that Codex.
         codex: i32,
     },
+    /// It is, or runs below, a command that the built-in loop started outside of a sandbox.
+    BelowKeeper {
+        /// The keeper of that command, or the outermost process of it.
+        keeper: i32,
+    },
     /// It runs in a sandbox.
     Sandboxed {
         /// How that shows.
@@ -96,7 +103,7 @@ impl PeerClass {
         match self {
             Self::BelowCodex { codex } => Some(*codex),
             Self::Sandboxed { codex, .. } => *codex,
-            Self::Person | Self::Unknown { .. } => None,
+            Self::Person | Self::BelowKeeper { .. } | Self::Unknown { .. } => None,
         }
     }
 }
@@ -108,6 +115,9 @@ impl fmt::Display for PeerClass {
             Self::BelowCodex { codex } => {
                 write!(f, "it runs below Codex (process {codex}), which Talaria started")
             }
+            Self::BelowKeeper { keeper } => {
+                write!(f, "it runs in a command of the built-in loop (process {keeper})")
+            }
             Self::Sandboxed { sign, .. } => write!(f, "it runs in a sandbox: {sign}"),
             Self::Unknown { why } => write!(f, "the system does not show what it is: {why}"),
         }
@@ -115,19 +125,21 @@ impl fmt::Display for PeerClass {
 }
 
 /// Compares a peer with the engine. `admitted` are the patterns of `access.environments`: control groups of containers and
-/// services that the person trusts. They never admit what runs below Codex, nor the engine's own control group, in which
+/// services that the person trusts. They never admit what runs below Codex or below a keeper, nor the engine's own control group, in which
 /// the commands of Codex run.
 pub fn classify(engine: &ProcessFacts, peer: &ProcessFacts, admitted: &[String]) -> PeerClass {
     let Some(sign) = sandbox_sign(engine, peer) else {
-        return match peer.codex {
-            Some(codex) => PeerClass::BelowCodex { codex },
-            None => PeerClass::Person,
+        return match (peer.codex, peer.keeper) {
+            (Some(codex), _) => PeerClass::BelowCodex { codex },
+            (None, Some(keeper)) => PeerClass::BelowKeeper { keeper },
+            (None, None) => PeerClass::Person,
         };
     };
     let is_admitted = |cgroup: &String| {
         engine.cgroup.as_ref() != Some(cgroup) && admitted.iter().any(|pattern| matches(pattern, cgroup))
     };
-    if peer.codex.is_none() && peer.cgroup.as_ref().is_some_and(is_admitted) {
+    let is_started_by_talaria = peer.codex.is_some() || peer.keeper.is_some();
+    if !is_started_by_talaria && peer.cgroup.as_ref().is_some_and(is_admitted) {
         return PeerClass::Person;
     }
     let other = peer.cgroup.clone().filter(|cgroup| engine.cgroup.as_ref() != Some(cgroup));

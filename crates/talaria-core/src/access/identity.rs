@@ -53,6 +53,7 @@ impl Identity {
         let principal = match class {
             PeerClass::Person => owner,
             PeerClass::BelowCodex { .. } => Principal::model("command-of-codex"),
+            PeerClass::BelowKeeper { .. } => Principal::model("command-of-loop"),
             PeerClass::Sandboxed { .. } => Principal::model("sandboxed-command"),
             PeerClass::Unknown { .. } => Principal::model("unidentified"),
         };
@@ -80,6 +81,10 @@ impl Identity {
             (PeerClass::Person, PrincipalKind::Person) => {}
             (PeerClass::BelowCodex { .. }, PrincipalKind::Model) => {
                 self.principal = Principal::model(&format!("codex/{name}"));
+                self.model = Some(name.to_owned());
+            }
+            (PeerClass::BelowKeeper { .. }, PrincipalKind::Model) => {
+                self.principal = Principal::model(&format!("loop/{name}"));
                 self.model = Some(name.to_owned());
             }
             _ => {}
@@ -124,8 +129,8 @@ impl Identity {
     pub fn exclusion(&self) -> Option<(String, String)> {
         let process = self.evidence.pid.map_or("this process".to_owned(), |pid| format!("process {pid}"));
         match &self.class {
-            PeerClass::BelowCodex { .. } if self.presents_as_model() => None,
-            PeerClass::BelowCodex { .. } => Some((
+            PeerClass::BelowCodex { .. } | PeerClass::BelowKeeper { .. } if self.presents_as_model() => None,
+            PeerClass::BelowCodex { .. } | PeerClass::BelowKeeper { .. } => Some((
                 format!("{process} acts for a model: {}", self.class),
                 "a model uses `talaria mcp`; a person runs the command in a terminal of their own".to_owned(),
             )),

@@ -13,6 +13,7 @@ fn facts(pid: i32) -> ProcessFacts {
         seccomp: (0, 0),
         cgroup: Some("/user.slice/session.scope".to_owned()),
         codex: None,
+        keeper: None,
     }
 }
 
@@ -65,8 +66,13 @@ fn only_an_environment_that_is_named_and_not_codexs_own_is_admitted() {
     ] {
         assert!(matches!(classed(cgroup, pattern), PeerClass::Sandboxed { .. }), "{cgroup} by {pattern}");
     }
-    let below = ProcessFacts { codex: Some(9), ..boxed("/a/b") };
-    assert!(matches!(classify(&facts(1), &below, &["*".to_owned()]), PeerClass::Sandboxed { .. }));
+    let below =
+        [ProcessFacts { codex: Some(9), ..boxed("/a/b") }, ProcessFacts { keeper: Some(9), ..boxed("/a/b") }];
+    for below in below {
+        assert!(matches!(classify(&facts(1), &below, &["*".to_owned()]), PeerClass::Sandboxed { .. }));
+    }
+    let kept = ProcessFacts { keeper: Some(9), ..facts(2) };
+    assert_eq!(classify(&facts(1), &kept, &[]), PeerClass::BelowKeeper { keeper: 9 });
 }
 
 #[test]
@@ -85,6 +91,7 @@ fn the_matrix_of_rights() {
     let classes = [
         ("outside", PeerClass::Person),
         ("below codex", PeerClass::BelowCodex { codex: 9 }),
+        ("below a keeper", PeerClass::BelowKeeper { keeper: 8 }),
         ("sandboxed", sandboxed(None)),
         ("sandboxed by codex", sandboxed(Some(9))),
         ("unknown", PeerClass::Unknown { why: "gone".to_owned() }),
@@ -134,6 +141,12 @@ fn the_matrix_of_rights() {
         below codex        model:n     model:codex/n            sees Own, answers Kinds(["input"]), works Below(["/all"])
         below codex        token:t     model:command-of-codex   nothing
         below codex        chat:c      model:command-of-codex   nothing
+        below a keeper     -           model:command-of-loop    nothing
+        below a keeper     person:ada  model:command-of-loop    nothing
+        below a keeper     model:m     model:loop/m             sees Own, answers Kinds(["input"]), works Below(["/all"])
+        below a keeper     model:n     model:loop/n             sees Own, answers Kinds(["input"]), works Below(["/all"])
+        below a keeper     token:t     model:command-of-loop    nothing
+        below a keeper     chat:c      model:command-of-loop    nothing
         sandboxed          -           model:sandboxed-command  nothing
         sandboxed          person:ada  model:sandboxed-command  nothing
         sandboxed          model:m     model:sandboxed-command  nothing
@@ -170,6 +183,7 @@ fn what_a_person_reads_who_is_taken_for_a_model() {
         told(sandboxed(None)),
         told(sandboxed(Some(5))),
         told(PeerClass::BelowCodex { codex: 5 }),
+        told(PeerClass::BelowKeeper { keeper: 6 }),
         told(PeerClass::Unknown { why: "no such process".to_owned() }),
     ];
     expect_test::expect![[r#"
@@ -184,6 +198,10 @@ fn what_a_person_reads_who_is_taken_for_a_model() {
             ),
             (
                 "process 77 acts for a model: it runs below Codex (process 5), which Talaria started",
+                "a model uses `talaria mcp`; a person runs the command in a terminal of their own",
+            ),
+            (
+                "process 77 acts for a model: it runs in a command of the built-in loop (process 6)",
                 "a model uses `talaria mcp`; a person runs the command in a terminal of their own",
             ),
             (

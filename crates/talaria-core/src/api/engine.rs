@@ -116,6 +116,9 @@ pub struct RunningTurn {
     pub since: Timestamp,
     /// The process that runs it, if that is known.
     pub host: Option<i32>,
+    /// The variable with the key of its model provider, where the turn cannot continue without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 /// Mode of a shutdown.

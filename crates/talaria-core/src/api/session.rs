@@ -10,6 +10,7 @@ use crate::input::InputPart;
 use crate::outcome::Report;
 use crate::policy::{Answers, ApprovalPolicy, Mode, Sandbox};
 use crate::request::Who;
+use crate::runtime::RuntimeChoice;
 use crate::transcript::Message;
 
 /// Purpose of a conversation.
@@ -101,6 +102,13 @@ pub struct NewSession {
 pub struct NewTurn {
     /// The input.
     pub input: Vec<InputPart>,
+    /// The model provider. It decides the runtime of a new conversation; a conversation keeps its runtime, and on the
+    /// built-in loop this turn and later ones may name another provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Who runs a new conversation, if not the configuration decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<RuntimeChoice>,
     /// The model for this turn and later ones; without it, the previous one is kept.
     #[serde(default)]
     pub model: Option<String>,
@@ -256,6 +264,9 @@ pub struct SessionInfo {
     pub task: Option<String>,
     /// Where it works.
     pub cwd: String,
+    /// The model provider, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     /// The model.
     pub model: Option<String>,
     /// When it began.

@@ -195,6 +195,9 @@ pub struct TaskLine {
     pub updated_at: Timestamp,
     /// When its last turn had an outcome.
     pub completed_at: Option<Timestamp>,
+    /// The variable with the key of its model provider, where the turn cannot continue without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 /// A task with what it did.

@@ -93,6 +93,8 @@ pub struct Start {
     pub prompt: String,
     /// Where, if not where the server was started; perhaps relative to that.
     pub cwd: Option<String>,
+    /// The model provider.
+    pub provider: Option<String>,
     /// The model.
     pub model: Option<String>,
     /// The sandbox.
@@ -179,6 +181,7 @@ fn start(given: &Arguments, deadline: Option<Duration>) -> Result<Start, Mistake
     Ok(Start {
         prompt: given.needed("prompt")?,
         cwd: given.text("cwd"),
+        provider: given.text("provider").map(|provider| provider.trim().to_owned()),
         model: given.text("model").map(|model| model.trim().to_owned()),
         sandbox,
         approval,

@@ -48,7 +48,7 @@ pub(super) enum Takes {
 const TASK: &[Action] = &[Status, Result, Events, Wait, Send, Steer, Interrupt, Respond];
 
 /// Every parameter but `action`.
-pub(super) const ALL: [Parameter; 23] = [
+pub(super) const ALL: [Parameter; 24] = [
     Parameter {
         name: "prompt",
         takes: Takes::Text(LONGEST_PROMPT),
@@ -106,6 +106,12 @@ pub(super) const ALL: [Parameter; 23] = [
         takes: Takes::Text(LONGEST_PATH),
         goes_with: &[Start],
         about: "start: the directory to work in. Default: where this server was started. Others only where the person allowed them.",
+    },
+    Parameter {
+        name: "provider",
+        takes: Takes::Text(64),
+        goes_with: &[Start],
+        about: "start: the model provider, such as anthropic; without it the person's own choice holds.",
     },
     Parameter {
         name: "model",

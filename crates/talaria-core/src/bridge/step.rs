@@ -13,10 +13,13 @@ const LONGEST: usize = 300;
 /// Describes a step; `None` for an event that is not a step.
 pub fn step(event: &Event) -> Option<String> {
     let line = match event {
+        Event::SessionStarted(started) if started.codex.is_empty() => {
+            format!("opened with {} of {}, sandbox {}", started.model, started.provider, started.sandbox)
+        }
         Event::SessionStarted(started) => {
             format!("opened on Codex {} with {}, sandbox {}", started.codex, started.model, started.sandbox)
         }
-        Event::TurnStarted { .. } => "Codex began to work".to_owned(),
+        Event::TurnStarted { .. } => "the turn began".to_owned(),
         Event::ItemStarted { item } => begun(item)?,
         Event::ItemCompleted { item } => ended(item)?,
         Event::AgentItemStarted { item, .. } => format!("sub-agent: {}", begun(item)?),
@@ -53,7 +56,8 @@ pub fn step(event: &Event) -> Option<String> {
         Event::ChildrenRunning { count: 1 } => "1 sub-agent has not ended".to_owned(),
         Event::ChildrenRunning { count } => format!("{count} sub-agents have not ended"),
         Event::Quiet { seconds, .. } => format!("no sign of life for {seconds} seconds"),
-        Event::Retrying { message } => format!("Codex tries again: {message}"),
+        Event::Retrying { message } => format!("trying again: {message}"),
+        Event::AttemptVoid { why, .. } => format!("the last answer does not count: {why}"),
         Event::Warning { message } | Event::TerminalsEnded { message } | Event::HostReplaced { message } => {
             message.clone()
         }

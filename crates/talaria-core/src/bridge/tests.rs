@@ -106,6 +106,7 @@ fn everything_of_the_reference_is_in_the_schema() {
         "decision",
         "answers",
         "cwd",
+        "provider",
         "model",
         "sandbox",
         "approval_policy",
@@ -144,6 +145,7 @@ fn a_start_without_more_is_read_only_and_asks() {
     let expected = Start {
         prompt: "x".to_owned(),
         cwd: None,
+        provider: None,
         model: None,
         sandbox: Sandbox::ReadOnly,
         approval: ApprovalPolicy::Untrusted,
@@ -160,7 +162,7 @@ fn a_start_without_more_is_read_only_and_asks() {
 #[test]
 fn everything_that_can_be_said_with_a_start_arrives() {
     let BridgeCall::Start(start) = call(json!({
-        "action": "start", "prompt": " keep \tme ", "cwd": "sub", "model": " gpt-5.5 ", "sandbox": "workspace-write",
+        "action": "start", "prompt": " keep \tme ", "cwd": "sub", "provider": " anthropic ", "model": " gpt-5.5 ", "sandbox": "workspace-write",
         "approval_policy": "on-request", "writable_roots": ["/data"], "network": true, "worktree": true,
         "uncommitted": "copy", "deadline_seconds": 60.0, "codex_home": "/h", "notify_target": " local ",
     })) else {
@@ -169,6 +171,7 @@ fn everything_that_can_be_said_with_a_start_arrives() {
     let expected = Start {
         prompt: " keep \tme ".to_owned(),
         cwd: Some("sub".to_owned()),
+        provider: Some("anthropic".to_owned()),
         model: Some("gpt-5.5".to_owned()),
         sandbox: Sandbox::WorkspaceWrite,
         approval: ApprovalPolicy::OnRequest,
@@ -212,6 +215,7 @@ fn a_list_has_a_line_for_each_task() {
         created_at: at(0),
         updated_at: at(90),
         completed_at: None,
+        waits_for: None,
     };
     let ended = TaskLine {
         status: TaskStatus::Completed,
@@ -415,12 +419,8 @@ fn gather<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
 fn a_task_is_told_with_what_it_waits_for_and_how_the_person_answers() {
     let mut waiting = task(TaskStatus::WaitingForApproval);
     waiting.requests = vec![request(samples::command())];
-    let event = TaskEvent {
-        seq: 3,
-        at: at(60),
-        kind: "turn_started".to_owned(),
-        text: "Codex began to work".to_owned(),
-    };
+    let event =
+        TaskEvent { seq: 3, at: at(60), kind: "turn_started".to_owned(), text: "the turn began".to_owned() };
     waiting.events = vec![event];
     let later = BridgeReply::waited(Waited::TimeOver, &waiting).value;
     assert!(later["message"].as_str().unwrap().contains("has not answered yet"), "{later}");
@@ -531,7 +531,7 @@ fn pieces_of_text_are_no_events() {
         })
         .collect();
     expect![[r#"
-        1 turn_started Codex began to work
+        1 turn_started the turn began
         2 item_started command: cargo test
         5 item_completed ran cargo test (exit code 1)
         6 item_completed was not allowed: files: no files

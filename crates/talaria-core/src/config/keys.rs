@@ -191,6 +191,10 @@ const KEYS: &[(&str, Meaning)] = &[
     ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("skills.folders", Meaning::ReadList(skills::folders)),
     ("hooks.tool_call", Meaning::Read(|item, config| set(&mut config.hooks.tool_call, text(item)))),
+    (
+        "web.searxng_url",
+        Meaning::Read(|item, config| set(&mut config.web.searxng_url, web::search_address(item))),
+    ),
     ("web.allow", Meaning::ReadList(web::allow)),
     (
         "web.network",
@@ -316,7 +320,7 @@ fn one_of<T: std::str::FromStr<Err = UnknownName>>(
     })
 }
 
-fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
+pub(super) fn duration(item: &Item) -> Result<std::time::Duration, Wrong> {
     let read = match (item.as_integer(), item.as_str()) {
         (Some(seconds), _) => from_seconds(seconds),
         (None, Some(text)) => parse_duration(text),

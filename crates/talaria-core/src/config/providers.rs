@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 use crate::provider::{BUILT_IN_PROVIDERS, CODEX_PROVIDER, ProviderConfig, ProviderModelConfig};
 
 pub(super) const KEYS: &[&str] =
-    &["base_url", "api", "key_env", "key_file", "headers", "extra_body", "models"];
+    &["base_url", "api", "key_env", "key_file", "headers", "extra_body", "idle_timeout", "models"];
 pub(super) const MODEL_KEYS: &[&str] = &["context", "max_output", "price"];
 
 /// Reads the whole section.
@@ -54,6 +54,9 @@ impl Reading {
                 "key_file" => self.provider.key_file = self.value(key, at, super::keys::text(item)),
                 "headers" => self.headers(item, at),
                 "extra_body" => self.extra_body(item, at),
+                "idle_timeout" => {
+                    self.provider.idle_timeout = self.value(key, at, values::idle_timeout(item));
+                }
                 "models" => self.models(item, at),
                 _ => {
                     let hint = nearest(key, KEYS.iter().copied()).map(did_you_mean);

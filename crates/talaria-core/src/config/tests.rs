@@ -263,7 +263,7 @@ fn the_choice_of_the_runtime_is_read_in_any_case() {
     check(
         "model.openai_runtime = \"codex_appserver\"\n",
         &expect![[r#"
-            error line 1: model.openai_runtime: "codex_appserver" is not known; allowed: auto, codex_app_server; did you mean codex_app_server?
+            error line 1: model.openai_runtime: "codex_appserver" is not known; allowed: auto, codex_app_server, off; did you mean codex_app_server?
         "#]],
     );
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use toml_edit::Item;
 
 use super::Config;
-use super::keys::Wrong;
+use super::keys::{Wrong, text};
 use super::notify::{PrivateHost, private_hosts};
 use crate::policy::UnknownName;
 
@@ -16,6 +16,8 @@ pub struct WebConfig {
     pub allow: Vec<PrivateHost>,
     /// Whether a person is asked in a conversation whose sandbox has no network. Unset: yes.
     pub network: Option<WebNetwork>,
+    /// The SearXNG that the built-in loop searches with, without a slash at the end.
+    pub searxng_url: Option<String>,
 }
 
 /// When a model may read web pages without a person.
@@ -43,6 +45,21 @@ impl FromStr for WebNetwork {
             _ => Err(UnknownName { given: text.to_owned(), allowed: Self::NAMES.to_vec() }),
         }
     }
+}
+
+/// Reads `web.searxng_url`.
+pub(super) fn search_address(item: &Item) -> Result<String, Wrong> {
+    let text = text(item)?;
+    let address = text.trim().trim_end_matches('/');
+    let is_address = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://"));
+    if is_address.is_none_or(str::is_empty) || address.contains(['?', '#', ' ']) {
+        return Err(Wrong {
+            message: "must be the address of a SearXNG, with http:// or https://".to_owned(),
+            hint: Some("write searxng_url = \"http://127.0.0.1:8888\"".to_owned()),
+            start: None,
+        });
+    }
+    Ok(address.to_owned())
 }
 
 /// Reads `web.allow`.

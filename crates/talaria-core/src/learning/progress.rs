@@ -8,8 +8,8 @@ use crate::outcome::{Outcome, Report};
 
 /// After how much work a review is due, unless the configuration says otherwise.
 pub const DEFAULT_INTERVAL: u64 = 10;
-/// The tool of ours that reads pages of strangers.
-const WEB_TOOL: &str = "talaria_web";
+/// The tools that return text of strangers: ours that reads pages, and the search of the built-in loop.
+const WEB_TOOLS: [&str; 2] = ["talaria_web", "web_search"];
 
 /// After how much work a review is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn is_foreign(body: &ItemBody) -> bool {
         | ItemBody::ToolOutput { .. }
         | ItemBody::WebSearch { .. }
         | ItemBody::HookPrompt { .. } => true,
-        ItemBody::ClientTool { tool, .. } => tool == WEB_TOOL,
+        ItemBody::ClientTool { tool, .. } => WEB_TOOLS.contains(&tool.as_str()),
         _ => false,
     }
 }
@@ -260,9 +260,9 @@ mod tests {
             progress.end(&ended(Outcome::Completed, Some("done"))).count.is_foreign
         };
         assert!(!is_foreign(&completed(page("talaria_recall"))));
-        assert!(is_foreign(&completed(page(WEB_TOOL))));
+        assert!(is_foreign(&completed(page(WEB_TOOLS[0]))));
         assert!(is_foreign(&completed(ItemBody::HookPrompt { text: "x".to_owned() })));
-        let item = Box::new(Item { id: ItemId::new("i"), body: page(WEB_TOOL) });
+        let item = Box::new(Item { id: ItemId::new("i"), body: page(WEB_TOOLS[0]) });
         let thread = crate::ids::ThreadId::new("child");
         assert!(is_foreign(&Event::AgentItemCompleted { thread, item }));
     }

@@ -1,7 +1,9 @@
 //! The front matter of a `SKILL.md`: its name and what it is for. Everything else in it belongs to other programs.
 //!
 //! People write YAML that no parser accepts (`description: Use when: …`), so such front matter is read line by line. Whatever
-//! the bytes are, reading them ends quickly with a manifest or a reason.
+//! the bytes are, reading them ends quickly with a manifest or a reason. `plain` reads what needs no parser.
+
+mod plain;
 
 use serde::Deserialize;
 
@@ -34,7 +36,7 @@ pub enum ManifestError {
     Unreadable,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, PartialEq, Eq, Deserialize)]
 struct FrontMatter {
     #[serde(default)]
     name: Option<String>,
@@ -45,9 +47,8 @@ struct FrontMatter {
 /// Reads the beginning of a `SKILL.md`.
 pub fn parse(text: &str) -> Result<SkillManifest, ManifestError> {
     let yaml = front_matter(text)?;
-    let read = serde_saphyr::from_str::<FrontMatter>(yaml).ok();
-    let FrontMatter { name, description } =
-        read.or_else(|| read_lines(yaml)).ok_or(ManifestError::Unreadable)?;
+    let read = plain::read(yaml).or_else(|| read_yaml(yaml)).or_else(|| read_lines(yaml));
+    let FrontMatter { name, description } = read.ok_or(ManifestError::Unreadable)?;
     let description = one_line(&description.unwrap_or_default());
     if description.is_empty() {
         return Err(ManifestError::NoDescription);
@@ -75,6 +76,10 @@ fn front_matter(text: &str) -> Result<&str, ManifestError> {
         }
     }
     Err(ManifestError::Unclosed)
+}
+
+fn read_yaml(yaml: &str) -> Option<FrontMatter> {
+    serde_saphyr::from_str(yaml).ok()
 }
 
 /// Reads `key: rest of the line`; indented lines belong to the line before them.
@@ -186,6 +191,82 @@ mod tests {
         }
         bomb.push_str("---\n");
         assert_eq!(parse(&bomb).unwrap().description, "x");
+    }
+
+    /// Pieces of front matter: what is plain, and what only looks so.
+    const PIECES: [&str; 44] = [
+        "name: ",
+        "description: ",
+        "license: ",
+        "x-1: ",
+        "null: ",
+        "on: ",
+        "name:",
+        "\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "word",
+        "Use when",
+        "null",
+        "Null",
+        "true",
+        "yes",
+        "y",
+        "NaN",
+        ".inf",
+        "7",
+        "1.5",
+        "0x10",
+        "2026-01-01",
+        "~",
+        " ",
+        " ",
+        ": ",
+        " #",
+        "#",
+        ":",
+        "\"",
+        "'",
+        "\\",
+        "- ",
+        "[a]",
+        "{a: b}",
+        "&a ",
+        "*a",
+        "!!str ",
+        ">-",
+        "|",
+        "日本語",
+        "\t",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn what_is_read_without_the_parser_is_what_the_parser_reads(
+            pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..14),
+            is_plain in any::<bool>(),
+        ) {
+            let mut yaml = pieces.concat();
+            if is_plain {
+                yaml = format!("name: {}\n", yaml.replace(['\n', '\r'], " "));
+            }
+            if let Some(plain) = plain::read(&yaml) {
+                prop_assert_eq!(Some(plain), read_yaml(&yaml), "{:?}", yaml);
+            }
+        }
+    }
+
+    #[test]
+    fn ordinary_front_matter_needs_no_parser() {
+        for yaml in [
+            "name: haiku\ndescription: Use when release notes are written, changed or reviewed – for people\n",
+            "name: \"haiku\"\r\ndescription: 'Use when: a colon #1'\r\nlicense: MIT\r\n",
+        ] {
+            assert!(plain::read(yaml).is_some_and(|read| read.name.as_deref() == Some("haiku")), "{yaml}");
+        }
+        assert_eq!(plain::read("name: x\ndescription: >-\n  folded\n"), None);
     }
 
     proptest! {

@@ -271,6 +271,9 @@ samples!(events -> Event {
     Event::ChildrenRunning { .. } => [Event::ChildrenRunning { count: 1 }],
     Event::Quiet { .. } => [Event::Quiet { seconds: 1, open_items: vec![step()] }],
     Event::Retrying { .. } => [Event::Retrying { message: words() }],
+    Event::AttemptVoid { .. } => [
+        Event::AttemptVoid { attempt: 1, why: words(), shown_chars: 1, items: vec![step()] },
+    ],
     Event::Warning { .. } => [Event::Warning { message: words() }],
     Event::Interrupting { .. } => [Event::Interrupting { by: Who::User }],
     Event::Escalated { .. } => [Event::Escalated { action: Escalation::Abandoned }],
@@ -485,4 +488,29 @@ fn a_piece_that_was_held_back_comes_with_the_end_of_its_step() {
         assert!(left.iter().filter(|event| event["delta"].is_string()).all(|event| event["type"] == kind));
         assert!(left.last().unwrap()["delta"].is_null(), "the end comes last: {left:?}");
     }
+}
+
+#[test]
+fn held_text_of_a_void_answer_comes_before_the_word_that_it_is_void() {
+    let mut redactor = EventRedactor::default();
+    let mut events = Vec::new();
+    let item = ItemId::new("m-1");
+    let void =
+        Event::AttemptVoid { attempt: 1, why: "cut".into(), shown_chars: 9, items: vec![item.clone()] };
+    for event in [Event::TextDelta { item, delta: "two words".into() }, void, report(Outcome::Completed)] {
+        redactor.cover(event, &mut |event| events.push(event));
+    }
+    let at = events
+        .iter()
+        .position(|event| matches!(event, Event::AttemptVoid { .. }))
+        .expect("the event is not lost");
+    let text: String = events[..at]
+        .iter()
+        .map(|event| match event {
+            Event::TextDelta { delta, .. } => delta.as_str(),
+            _ => "",
+        })
+        .collect();
+    assert_eq!(text, "two words");
+    assert_eq!(events.len(), at + 2, "nothing of it follows: {events:?}");
 }

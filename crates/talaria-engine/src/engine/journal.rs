@@ -49,7 +49,7 @@ pub(crate) mod pending;
 mod requests;
 pub(crate) mod rows;
 
-pub(crate) use requests::void;
+pub(crate) use requests::{covered, void};
 
 /// The pauses between two tries to write.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(20), Duration::from_secs(1));
@@ -146,9 +146,12 @@ pub(crate) struct Journal {
     offered: Vec<OfferedTool>,
     /// Whether this turn may carry results of delegated tasks.
     carries: bool,
+    /// Every request of the turn is counted with its end, so that the turn itself costs nothing more.
+    counts_attempts: bool,
     /// The calls of `talaria_delegate` over MCP.
     bridged: BridgedCalls,
-    broken: bool,
+    /// Why nothing can be recorded any more.
+    broken: Option<StoreError>,
 }
 
 impl Journal {
@@ -184,8 +187,9 @@ impl Journal {
             progress: None,
             offered: Vec::new(),
             carries: false,
+            counts_attempts: false,
             bridged: BridgedCalls::default(),
-            broken: false,
+            broken: None,
         }
     }
 
@@ -245,9 +249,14 @@ impl Journal {
         }
     }
 
+    /// The turn is on the built-in loop, whose requests are counted one by one.
+    pub(crate) fn count_attempts(&mut self) {
+        self.counts_attempts = true;
+    }
+
     /// Records what a turn cost that the runtime accepted, in the same transaction as its outcome.
     fn count_usage(&mut self, report: &Report) {
-        if self.turn.is_none() {
+        if self.turn.is_none() || self.counts_attempts {
             return;
         }
         let model = self.started.as_ref().map(|started| started.model.clone());
@@ -339,9 +348,24 @@ impl Journal {
         self.changes.push(Change::Message(talaria_store::NewMessage { event: Some(0), ..prompt }));
     }
 
-    /// Nothing can be recorded any more.
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken
+    /// The parts of the engine that it writes with.
+    pub(crate) fn services(&self) -> &EngineServices {
+        &self.shelf
+    }
+
+    /// The number of its turn.
+    pub(crate) fn ordinal(&self) -> i64 {
+        self.ordinal
+    }
+
+    /// The next commit passes this point of a turn, for tests that stop there.
+    pub(crate) fn point(&mut self, point: &'static str) {
+        self.points.push(point);
+    }
+
+    /// Why nothing can be recorded any more, if that is so.
+    pub(crate) fn broken_by(&self) -> Option<&StoreError> {
+        self.broken.as_ref()
     }
 
     /// Codex has a turn of this thread: from now on it can be resumed.
@@ -444,7 +468,10 @@ impl Watcher for Journal {
                 self.points.push("item");
                 match &item.body {
                     ItemBody::ClientTool { status, .. } => {
-                        self.delivered(&item.id);
+                        // On the built-in loop the results of an answer are delivered together, with the history.
+                        if self.host.is_some() {
+                            self.delivered(&item.id);
+                        }
                         if *status == Status::Completed {
                             self.deliver_results(Some(ResultCarrier::Call(item.id.clone())));
                         }
@@ -571,8 +598,9 @@ impl Watcher for Journal {
             faults::point(&format!("before:{point}")).await;
         }
         if let Err(error) = self.write(batch).await {
-            self.broken = true;
-            return Err(NotKept(error.to_string()));
+            let words = error.to_string();
+            self.broken = Some(error);
+            return Err(NotKept(words));
         }
         if self.task.is_some() && points.contains(&"outcome") {
             self.shelf.task_ended.notify_waiters();

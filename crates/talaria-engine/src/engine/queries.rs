@@ -4,7 +4,8 @@ mod context;
 pub(crate) mod views;
 
 use talaria_core::api::{
-    EngineStatus, HostInfo, Problem, SearchHit, SessionDetail, SessionInfo, SessionQuery, StoredMessage,
+    EngineStatus, HostInfo, Problem, RunningTurn, SearchHit, SessionDetail, SessionInfo, SessionQuery,
+    StoredMessage,
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
@@ -14,6 +15,7 @@ use crate::engine::Engine;
 use crate::engine::EventLine;
 use crate::engine::access::caller::Needs;
 use crate::engine::journal::follow;
+use crate::engine::run::providers::key_wait_words;
 
 /// How many turns and messages are shown of a session.
 const SHOWN: u32 = 200;
@@ -49,9 +51,18 @@ impl Engine {
             format!("session {}, {}", review.session.short(), views::review(review).line())
         };
         notes.extend(reviews.iter().map(review_note));
-        let turns = unsettled
-            .iter()
-            .map(|(session, turn)| views::running(session, turn, pid_of(session.host.as_deref())));
+        for (session, _) in &unsettled {
+            let waits = self.inner.provider_keys.awaited_by(&session.id);
+            notes.extend(
+                waits.map(|variables| {
+                    format!("session {}: {}", session.id.short(), key_wait_words(&variables))
+                }),
+            );
+        }
+        let turns = unsettled.iter().map(|(session, turn)| RunningTurn {
+            waits_for: self.inner.provider_keys.awaited_by(&session.id),
+            ..views::running(session, turn, pid_of(session.host.as_deref()))
+        });
         let now = views::time(talaria_home::clock::now_ms());
         Ok(EngineStatus {
             engine: self.info(),

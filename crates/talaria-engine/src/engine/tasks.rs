@@ -16,6 +16,7 @@ use talaria_core::next_step::NextStep;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::preferences::Preferences;
 use talaria_core::principal::Principal;
+use talaria_core::runtime::Runtime;
 use talaria_store::{
     Cursor, NewAudit, NewDelegation, RequestFilter, RequestState, SessionRow, StoreError, TaskFilter,
     TaskRow, TurnRow,
@@ -94,16 +95,20 @@ impl Engine {
         let wanted = Preferences { model: new.model.clone(), ..Preferences::of_turn(&new.turn) };
         new.model = wanted.model(&config);
         new.turn.model = None;
-        let mut turn = self.resolve_turn(&new.turn, Kind::Task).await?;
+        let mut turn = self.resolve_task(&new.turn).await?;
+        if let (Runtime::OwnLoop, Some(provider)) = (turn.runtime, turn.settings.provider()) {
+            new.model = Some(self.inner.loop_model(provider, wanted.model.as_deref(), &config)?);
+        }
         if let Some(surroundings) = start.surroundings {
-            turn.codex.surroundings = surroundings;
+            turn.surroundings = surroundings;
         }
         self.check_choice(CheckedTurn {
             cwd: &new.cwd,
             model: new.model.as_deref(),
             effort: turn.settings.effort(),
             input: &new.turn.input,
-            codex: &turn.codex,
+            runtime: turn.runtime,
+            codex: turn.codex.as_ref(),
             session: None,
         })
         .await?;
@@ -137,14 +142,14 @@ impl Engine {
         faults::point("after:prepared").await;
         let status = if is_free {
             self.inner.queue.stand(&started.id, &owner);
-            self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+            self.inner.give(&started.id, Work::Turn(turn.surroundings.clone()));
             status::before_it_is_sent(self.inner.queue.ahead(&started.id).is_some())
         } else {
             // The response to the caller names the request. If this fails, the task opens it itself.
             if let Err(error) = self.inner.put_own_request(&started.id).await {
                 tracing::warn!("the request of the task {task} is not stored yet: {error}");
             }
-            self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
+            self.inner.give(&started.id, Work::Turn(turn.surroundings.clone()));
             TaskStatus::WaitingForApproval
         };
         Ok(TaskStarted {
@@ -154,7 +159,7 @@ impl Engine {
             cwd: made.as_ref().map_or(new.cwd, |made| made.cwd.to_string_lossy().into_owned()),
             branch: made.map(|made| made.branch),
             after: started.after,
-            codex: Some(turn.codex.program()),
+            codex: turn.program(),
         })
     }
 
@@ -231,6 +236,7 @@ impl Engine {
             is_queued: self.inner.queue.ahead(&line.id).is_some(),
         };
         TaskLine {
+            waits_for: self.inner.provider_keys.awaited_by(&line.id),
             id: line.alias.unwrap_or_default(),
             status: standing.status(),
             session: line.id,

@@ -30,7 +30,7 @@ use talaria_home::home::HomeError;
 
 use crate::engine::Inner;
 use ledger::{LedgerCall, LedgerGround, ToolReturn};
-pub(crate) use web::WebReader;
+pub(crate) use web::{SEARCH_TOOL, WebReader, search_tool};
 
 /// How long a call of a tool may take that this version does not have: only its refusal is recorded.
 const REFUSAL: Duration = Duration::from_secs(1);

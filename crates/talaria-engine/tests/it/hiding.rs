@@ -178,7 +178,9 @@ async fn a_home_that_the_sandbox_could_write_is_hidden_and_left_as_it_was(codex:
         names
     };
     let talaria = home.talaria();
-    for directory in [talaria.hosts_dir(), talaria.imports_dir(), talaria.migrations_dir()] {
+    for directory in
+        [talaria.hosts_dir(), talaria.commands_dir(), talaria.imports_dir(), talaria.migrations_dir()]
+    {
         fs::create_dir_all(directory).unwrap();
     }
     let before = entries();

@@ -260,6 +260,7 @@ pub(crate) fn options(idle: Option<Duration>) -> EngineOptions {
         store,
         user_home: None,
         pdf: None,
+        debug_requests: None,
     }
 }
 

@@ -293,7 +293,7 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothi
     }
     let said = warnings(&home, &started).await;
     let refused = said.iter().filter(|warning| warning.contains("was refused")).count();
-    assert_eq!(refused, 3, "those that could have changed something: {said:?}");
+    assert_eq!(refused, 6, "one line for each: {said:?}");
     assert_eq!(home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap(), before);
     home.close().await;
 }

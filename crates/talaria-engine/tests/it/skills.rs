@@ -278,7 +278,7 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person(codex: Codex) {
     assert_eq!(outputs.len(), expected.len());
     let said = warnings(&home, &started).await;
     let refused = said.iter().filter(|warning| warning.contains("was refused:")).count();
-    assert_eq!(refused, 6, "{said:?}");
+    assert_eq!(refused, 8, "{said:?}");
     let proposals = pending(&home).await;
     let [planted] = &proposals[..] else { panic!("{proposals:?}") };
     assert!(

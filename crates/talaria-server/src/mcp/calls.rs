@@ -78,7 +78,9 @@ impl Caller<'_> {
     }
 
     async fn start(&self, start: Start) -> Done {
-        let Start { prompt, cwd, model, sandbox, approval, writable_roots, network, worktree, .. } = start;
+        let Start {
+            prompt, cwd, provider, model, sandbox, approval, writable_roots, network, worktree, ..
+        } = start;
         let new = NewTask {
             cwd: self.door.path(cwd.as_deref().unwrap_or_default()),
             model,
@@ -91,7 +93,7 @@ impl Caller<'_> {
             started_in: Some(self.door.started_in().to_string_lossy().into_owned()),
             terminal: None,
             codex_home: start.codex_home.map(|home| self.door.path(&home)),
-            turn: self.turn(prompt, start.deadline),
+            turn: NewTurn { provider, ..self.turn(prompt, start.deadline) },
         };
         let started = self.engine.start_task(&new).await.map_err(failure)?;
         match self.engine.task(&started.id).await {

@@ -272,8 +272,17 @@ pub(crate) async fn try_open(home: &Path, version: &str, build: i64) -> Result<E
     let (limits, store) = (PoolLimits::default(), OpenOptions::default());
     let version = version.to_owned();
     let user_home = Some(home.root().join("user"));
-    let options =
-        EngineOptions { version, build, idle: None, limits, max_tasks: 4, store, user_home, pdf: None };
+    let options = EngineOptions {
+        version,
+        build,
+        idle: None,
+        limits,
+        max_tasks: 4,
+        store,
+        user_home,
+        pdf: None,
+        debug_requests: None,
+    };
     Engine::open(home, options).await
 }
 

@@ -44,7 +44,7 @@ fn main() {
 }
 
 fn row(figure: &str, measured: &str, aim: &str) {
-    println!("{figure:<66} {measured:>14} {aim:>10}");
+    println!("{figure:<76} {measured:>14} {aim:>10}");
 }
 
 /// A directory below the build directory: on a real disk, not in memory.

@@ -15,6 +15,8 @@ pub mod hosts;
 pub mod imports;
 pub mod leases;
 pub mod memory;
+pub mod model_attempts;
+pub mod model_history;
 pub mod outbox;
 pub mod reviews;
 pub mod scene;
@@ -70,6 +72,7 @@ macro_rules! contract_tests {
                 costs_are_added_up_by_day_model_and_session,
                 the_same_name_is_counted_once,
                 unreported_and_partial_costs_are_marked,
+                attempts_are_counted_with_their_source_and_price,
                 costs_stay_when_their_session_is_removed,
             ],
             delegations: [
@@ -137,6 +140,22 @@ macro_rules! contract_tests {
                 a_file_and_the_changes_it_made_are_written_together,
                 what_a_conversation_was_sent_is_kept_as_long_as_it,
             ],
+            model_attempts: [
+                an_attempt_is_planned_once,
+                an_attempt_moves_forward_and_never_back,
+                facts_of_an_attempt_accumulate,
+                an_attempt_ends_once_with_its_evidence,
+                what_a_former_engine_left_open_is_abandoned,
+                an_engine_cannot_say_how_the_attempt_of_another_ended,
+                attempts_are_removed_with_their_session,
+            ],
+            model_history: [
+                entries_are_numbered_without_a_gap_and_never_changed,
+                an_attempt_ends_with_its_items_or_not_at_all,
+                an_attempt_without_an_answer_adds_no_items,
+                an_engine_that_lost_the_session_adds_nothing,
+                history_is_removed_with_its_session_and_counts_for_its_size,
+            ],
             outbox: [
                 an_entry_is_claimed_by_one_at_a_time,
                 two_claimers_never_get_the_same_entry,
@@ -177,6 +196,10 @@ macro_rules! contract_tests {
                 a_call_begins_once,
                 a_call_that_is_declined_never_began,
                 what_a_former_engine_left_running_is_unknown,
+                an_effect_record_is_kept_from_the_beginning_of_the_run,
+                only_calls_with_a_record_are_left_for_settlement,
+                a_call_is_settled_once_by_a_later_engine,
+                a_call_of_a_finished_turn_can_still_be_settled,
                 a_sealed_result_is_erased_when_it_is_delivered,
                 the_end_of_a_turn_erases_the_results_of_its_calls,
                 the_calls_go_with_their_session,

@@ -13,6 +13,9 @@ async fn say(store: &Store, session: &SessionId, texts: &[(&str, &str)]) {
 
 async fn found(store: &Store, typed: &str) -> Vec<String> {
     let hits = store.search(typed, 10).await.unwrap();
+    // The way with two steps finds the same.
+    let places = store.search_places(typed, &SearchFilter::default(), 10).await.unwrap();
+    assert_eq!(store.matches_at(typed, &places).await.unwrap(), hits, "{typed}");
     hits.into_iter().map(|hit| hit.snippet.marked("[", "]")).collect()
 }
 

@@ -29,7 +29,23 @@ async fn offered(store: &Store, session: &SessionId, call: &str) {
 }
 
 fn run(effect: ToolEffect) -> ToolCallStep {
-    ToolCallStep::Run { effect }
+    ToolCallStep::Run { effect, effect_record: None }
+}
+
+fn run_recorded(effect: ToolEffect) -> ToolCallStep {
+    ToolCallStep::Run { effect, effect_record: Some(b"record".to_vec()) }
+}
+
+fn settle(state: ToolCallState) -> ToolCallStep {
+    ToolCallStep::Settle { state, result_sealed: Some(b"settled".to_vec()) }
+}
+
+fn next_engine(session: &SessionId, at: i64, call: &str, step: ToolCallStep) -> Batch {
+    Batch { epoch: EPOCH + 1, ..scene::change(session, at, Change::ToolCall(key(call), step)) }
+}
+
+fn names(calls: &[ToolCallRow]) -> Vec<&str> {
+    calls.iter().map(|call| call.key.call.as_str()).collect()
 }
 
 fn end(state: ToolCallState) -> ToolCallStep {
@@ -137,6 +153,116 @@ pub async fn what_a_former_engine_left_running_is_unknown(store: Store) {
     store.append(again("reads", ToolEffect::Reads)).await.unwrap();
     let row = row(&store, "reads").await;
     assert_eq!((row.state, row.runs, row.epoch), (ToolCallState::Running, 2, Some(EPOCH + 1)));
+}
+
+/// The record is stored with the beginning of the run and is kept after its end.
+pub async fn an_effect_record_is_kept_from_the_beginning_of_the_run(store: Store) {
+    let id = scene::session(&store, "one").await;
+    offered(&store, &id, "a").await;
+    assert_eq!(row(&store, "a").await.effect_record, None);
+    step(&store, &id, 10, "a", run_recorded(ToolEffect::Changes)).await.unwrap();
+    let other = ToolCallStep::Run { effect: ToolEffect::Changes, effect_record: Some(b"other".to_vec()) };
+    assert!(is_conflict(&step(&store, &id, 11, "a", other).await), "it runs");
+    step(&store, &id, 12, "a", end(ToolCallState::Done)).await.unwrap();
+    store.append(scene::change(&id, 13, Change::ToolDelivered(key("a")))).await.unwrap();
+    store.append(scene::change(&id, 14, Change::ToolsClosed(1))).await.unwrap();
+    let kept = row(&store, "a").await;
+    assert_eq!((kept.effect_record.as_deref(), kept.result_sealed), (Some(&b"record"[..]), None));
+    offered(&store, &id, "without").await;
+    assert_eq!(store.effect_records().await.unwrap(), [(Some(14), b"record".to_vec())]);
+}
+
+/// A call with a record is left for settlement; one without becomes unknown.
+pub async fn only_calls_with_a_record_are_left_for_settlement(store: Store) {
+    let (id, other) = (scene::session(&store, "one").await, scene::session(&store, "two").await);
+    for call in ["plain", "recorded", "reads", "ended"] {
+        offered(&store, &id, call).await;
+    }
+    offered(&store, &other, "second").await;
+    step(&store, &id, 10, "plain", run(ToolEffect::Changes)).await.unwrap();
+    step(&store, &id, 11, "recorded", run_recorded(ToolEffect::Changes)).await.unwrap();
+    step(&store, &id, 12, "reads", run_recorded(ToolEffect::Reads)).await.unwrap();
+    step(&store, &id, 13, "ended", run_recorded(ToolEffect::Changes)).await.unwrap();
+    step(&store, &id, 14, "ended", end(ToolCallState::Done)).await.unwrap();
+    step(&store, &other, 15, "second", run_recorded(ToolEffect::Changes)).await.unwrap();
+    assert_eq!(store.unsettled_tool_calls(EPOCH).await.unwrap(), [], "its own calls run");
+    for session in [&id, &other] {
+        store.take_lease(scene::lease(session, EPOCH + 1), Takeover::Older).await.unwrap();
+    }
+    assert_eq!(store.abandon_tool_calls(EPOCH + 1, 20).await.unwrap(), 1);
+    assert_eq!(row(&store, "plain").await.state, ToolCallState::Unknown);
+    let left = store.unsettled_tool_calls(EPOCH + 1).await.unwrap();
+    assert_eq!(names(&left), ["recorded", "reads", "second"]);
+    assert!(left.iter().all(|call| call.effect_record.as_deref() == Some(b"record")));
+    assert!(left.iter().all(|call| call.state == ToolCallState::Running && call.epoch == Some(EPOCH)));
+    let again = |call, effect| next_engine(&id, 30, call, run_recorded(effect));
+    assert!(is_conflict(&store.append(again("recorded", ToolEffect::Changes)).await), "it ran before");
+    store.append(again("reads", ToolEffect::Reads)).await.unwrap();
+    // An engine that dies before it settled anything leaves the same calls to the next one.
+    assert_eq!(names(&store.unsettled_tool_calls(EPOCH + 1).await.unwrap()), ["recorded", "second"]);
+    assert_eq!(names(&store.unsettled_tool_calls(EPOCH + 2).await.unwrap()), ["recorded", "reads", "second"]);
+}
+
+/// The next engine settles a call once. The engine that runs it cannot, and neither can the former one.
+pub async fn a_call_is_settled_once_by_a_later_engine(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let states = [ToolCallState::Done, ToolCallState::Failed, ToolCallState::Unknown];
+    for call in states.map(ToolCallState::as_str) {
+        offered(&store, &id, call).await;
+        step(&store, &id, 10, call, run_recorded(ToolEffect::Changes)).await.unwrap();
+        assert!(
+            is_conflict(&step(&store, &id, 11, call, settle(ToolCallState::Done)).await),
+            "this engine runs it"
+        );
+    }
+    for call in ["plain", "only offered"] {
+        offered(&store, &id, call).await;
+    }
+    step(&store, &id, 10, "plain", run(ToolEffect::Changes)).await.unwrap();
+    store.take_lease(scene::lease(&id, EPOCH + 1), Takeover::Older).await.unwrap();
+    let late = step(&store, &id, 12, "done", end(ToolCallState::Done)).await;
+    assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
+    for call in ["plain", "only offered", "never offered"] {
+        assert!(
+            is_conflict(&store.append(next_engine(&id, 20, call, settle(ToolCallState::Done))).await),
+            "{call}"
+        );
+    }
+    for state in [ToolCallState::Offered, ToolCallState::Running] {
+        assert!(is_conflict(&store.append(next_engine(&id, 20, "done", settle(state))).await), "{state:?}");
+    }
+    assert!(is_conflict(&store.append(next_engine(&id, 20, "done", end(ToolCallState::Done))).await));
+    for state in states {
+        let call = state.as_str();
+        let settlers = (0..4).map(|n| store.append(next_engine(&id, 21 + n, call, settle(state))));
+        let results = futures_util::future::join_all(settlers).await;
+        assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+        let kept = row(&store, call).await;
+        assert_eq!((kept.state, kept.runs, kept.epoch), (state, 1, Some(EPOCH)));
+        assert_eq!(kept.result_sealed.as_deref(), Some(&b"settled"[..]));
+        let delivered =
+            Batch { epoch: EPOCH + 1, ..scene::change(&id, 40, Change::ToolDelivered(key(call))) };
+        store.append(delivered).await.unwrap();
+        assert_eq!(row(&store, call).await.result_sealed, None);
+    }
+    assert_eq!(store.unsettled_tool_calls(EPOCH + 2).await.unwrap(), []);
+}
+
+/// A call whose turn is over is settled without a result. Until then its row is not trimmed.
+pub async fn a_call_of_a_finished_turn_can_still_be_settled(store: Store) {
+    let id = scene::session(&store, "one").await;
+    offered(&store, &id, "a").await;
+    step(&store, &id, 10, "a", run_recorded(ToolEffect::Changes)).await.unwrap();
+    store.append(scene::change(&id, 20, Change::ToolsClosed(1))).await.unwrap();
+    store.take_lease(scene::lease(&id, EPOCH + 1), Takeover::Older).await.unwrap();
+    let trim = async || store.trim(TrimPolicy { older_than: Some(1000), keep: None }).await.unwrap();
+    trim().await;
+    assert_eq!(names(&store.unsettled_tool_calls(EPOCH + 1).await.unwrap()), ["a"]);
+    store.append(next_engine(&id, 30, "a", settle(ToolCallState::Failed))).await.unwrap();
+    let kept = row(&store, "a").await;
+    assert_eq!((kept.state, kept.ended_at, kept.result_sealed), (ToolCallState::Failed, Some(30), None));
+    trim().await;
+    assert_eq!(store.tool_call(&key("a")).await.unwrap(), None);
 }
 
 /// The result is stored until the runtime has it.

@@ -4,8 +4,12 @@ use talaria_core::api::UsageBy;
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 
-use super::scene;
-use crate::{Batch, Change, NewModelUsage, Store, UsageFilter, UsagePurpose};
+use super::model_attempts::{end, planned};
+use super::scene::{self, EPOCH};
+use crate::{
+    AttemptEnding, Batch, Change, ModelAttemptEnd, ModelAttemptFacts, NewModelUsage, Store, UsageFilter,
+    UsagePurpose, UsageSource,
+};
 
 const DAY: i64 = 86_400_000;
 
@@ -68,6 +72,49 @@ pub async fn unreported_and_partial_costs_are_marked(store: Store) {
     write(&store, &id, DAY, partial).await;
     let known = store.usage(UsageFilter { by: UsageBy::Model, since: 0 }).await.unwrap().remove(0);
     assert_eq!((known.requests, known.unreported, known.usage.partial), (2, 1, true));
+}
+
+/// Each attempt of the loop is a request of its own: with the model that answered, its price if that is known, and, if an engine
+/// abandoned it, without tokens.
+pub async fn attempts_are_counted_with_their_source_and_price(store: Store) {
+    let id = scene::session(&store, "one").await;
+    let said = |model: &str| ModelAttemptFacts { said_model: Some(model.to_owned()), ..Default::default() };
+    let usage = |total: u64, partial| {
+        let usage = Usage { input: total, total, partial, ..Usage::default() };
+        serde_json::to_string(&usage).ok()
+    };
+    for number in 1..=3 {
+        planned(&store, &id, number).await;
+    }
+    let cut = ModelAttemptEnd {
+        usage: usage(7, true),
+        usage_source: UsageSource::Estimated,
+        ..ModelAttemptEnd::new(AttemptEnding::Cut)
+    };
+    end(&store, &id, DAY, 1, cut).await.unwrap();
+    let answered = ModelAttemptEnd {
+        usage: usage(10, false),
+        usage_source: UsageSource::Provider,
+        amount: Some(30),
+        facts: said("claude-2026"),
+        ..ModelAttemptEnd::new(AttemptEnding::Completed)
+    };
+    end(&store, &id, DAY + 1, 2, answered.clone()).await.unwrap();
+    assert!(end(&store, &id, DAY + 2, 2, answered).await.is_err(), "it ends once");
+    let rows = store.usage(UsageFilter { by: UsageBy::Model, since: 0 }).await.unwrap();
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (row.key.as_deref(), row.requests, row.estimated, row.amount, row.unpriced, row.usage.total)
+        })
+        .collect();
+    assert_eq!(seen, [(Some("claude-2026"), 1, 0, Some(30), 0, 10), (Some("claude"), 1, 1, None, 1, 7)]);
+    assert_eq!((&rows[0].asked[..], &rows[1].asked[..]), (&["claude".to_owned()][..], &[][..]));
+    assert!(rows[1].usage.partial && !rows[0].usage.partial);
+    assert_eq!(store.abandon_attempts(EPOCH + 1, DAY * 2).await.unwrap(), 1);
+    let day = store.usage(UsageFilter { by: UsageBy::Session, since: 0 }).await.unwrap().remove(0);
+    assert_eq!((day.requests, day.unreported, day.estimated, day.unpriced), (3, 1, 1, 2));
+    assert_eq!((day.amount, day.usage.total), (Some(30), 17));
 }
 
 /// Costs outlive the session that had them.

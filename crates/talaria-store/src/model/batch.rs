@@ -9,6 +9,8 @@ use crate::model::audit::NewAudit;
 use crate::model::delegation::ResultCarrier;
 use crate::model::event::NewEvent;
 use crate::model::message::NewMessage;
+use crate::model::model_attempt::{ModelAttemptEnd, ModelAttemptFacts, ModelAttemptKey, NewModelAttempt};
+use crate::model::model_history::NewHistoryEntry;
 use crate::model::model_usage::NewModelUsage;
 use crate::model::outbox::NewOutbox;
 use crate::model::request::{NewRequest, RequestPatch};
@@ -16,6 +18,7 @@ use crate::model::review::ReviewStep;
 use crate::model::session::SessionPatch;
 use crate::model::tool_call::{NewToolCall, ToolCallKey, ToolCallStep};
 use crate::model::turn::{NewTurnRow, TurnPatch};
+use crate::model::words::AttemptState;
 
 /// Events of one session and the changes that belong to them.
 #[derive(Clone, Debug)]
@@ -61,7 +64,7 @@ pub enum Change {
     Outbox(NewOutbox),
     /// A new call of one of our tools. One that is in the ledger already is unchanged.
     ToolOffered(NewToolCall),
-    /// A call that is in the ledger runs or ends. One that cannot is a conflict.
+    /// A call that is in the ledger runs, ends or is settled. One that cannot is a conflict.
     ToolCall(ToolCallKey, ToolCallStep),
     /// The runtime has the result of a call: the stored result is erased.
     ToolDelivered(ToolCallKey),
@@ -100,6 +103,15 @@ pub enum Change {
     ResultsDelivered { turn: i64, carrier: Option<ResultCarrier> },
     /// What a model cost. A name that the session has already changes nothing.
     ModelUsage(NewModelUsage),
+    /// A request to a model is planned. Its key must be new.
+    NewAttempt(NewModelAttempt),
+    /// A request to a model is this far, with what is known. A conflict if it was further, has ended, or another engine sends it.
+    AttemptStage(ModelAttemptKey, AttemptState, ModelAttemptFacts),
+    /// A request to a model ended; its items are appended to the history. A conflict if it had ended before, or another engine
+    /// sends it. What an earlier engine left open can only be abandoned.
+    AttemptEnd(ModelAttemptKey, Box<ModelAttemptEnd>),
+    /// An entry of the history that no model made. A conflict unless its number is the next one.
+    History(NewHistoryEntry),
     /// A row of the audit log, about what this batch does.
     Audit(NewAudit),
 }

@@ -36,6 +36,17 @@ pub enum SearchedKind {
     Outputs,
 }
 
+/// Where a message is in which all words occur.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessagePlace {
+    pub(crate) message: i64,
+    pub session: SessionId,
+    /// The number of its event.
+    pub seq: i64,
+    /// The turn it belongs to, by ordinal.
+    pub turn: Option<i64>,
+}
+
 /// A message in which all words occur.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageMatch {

@@ -30,11 +30,18 @@ pub struct NewToolCall {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolCallStep {
     /// It begins to run. A conflict unless it was only offered, or it only reads and no engine runs it.
-    Run { effect: ToolEffect },
+    Run {
+        effect: ToolEffect,
+        /// What it is about to do, sealed. A call with a record is settled after a crash; without one it becomes unknown.
+        effect_record: Option<Vec<u8>>,
+    },
     /// It is refused before it ran. A conflict where it could not begin to run either.
     Decline { result_sealed: Option<Vec<u8>> },
     /// It ended. A conflict unless the engine of this batch runs it.
     End { state: ToolCallState, result_sealed: Option<Vec<u8>> },
+    /// Its record shows what became of it: done, failed or unknown. A conflict unless it has a record and an engine with a
+    /// lower epoch left it running.
+    Settle { state: ToolCallState, result_sealed: Option<Vec<u8>> },
 }
 
 /// A stored call.
@@ -52,6 +59,8 @@ pub struct ToolCallRow {
     pub state: ToolCallState,
     /// Known from its first run on.
     pub effect: Option<ToolEffect>,
+    /// What its last run was about to do, sealed; kept as long as the row.
+    pub effect_record: Option<Vec<u8>>,
     /// The engine that ran it last.
     pub epoch: Option<i64>,
     /// How often it was begun.

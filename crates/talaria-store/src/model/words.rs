@@ -197,6 +197,65 @@ words! {
         Turn = "turn",
         /// A review of finished turns.
         Review = "review",
+        /// A title of a conversation.
+        Title = "title",
+        /// A summary that replaces older entries of a conversation.
+        Compaction = "compaction",
+    }
+}
+
+words! {
+    /// Where the tokens of a model request come from.
+    UsageSource ("source of a usage") {
+        /// The provider reported them.
+        Provider = "provider",
+        /// They are estimated from bytes.
+        Estimated = "estimated",
+        /// Nothing is known.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// How far a request of the model loop is.
+    AttemptState ("state of a model request") {
+        /// It is recorded; no byte was sent.
+        Planned = "planned",
+        /// It was sent, perhaps only a part of it.
+        Sent = "sent",
+        /// The provider answered with a status.
+        Accepted = "accepted",
+        /// An event of the answer came.
+        Speaking = "speaking",
+        /// It is over.
+        Ended = "ended",
+    }
+}
+
+words! {
+    /// How a request of the model loop ended.
+    AttemptEnding ("end of a model request") {
+        /// The provider said that the answer is complete.
+        Completed = "completed",
+        /// The provider said that it is not.
+        Incomplete = "incomplete",
+        /// The model or the provider refused.
+        Refused = "refused",
+        /// The provider or the transport reported an error.
+        Failed = "failed",
+        /// The answer stopped without the provider's word.
+        Cut = "cut",
+        /// It was stopped here.
+        Cancelled = "cancelled",
+        /// Its engine died; how it ended is not known.
+        Abandoned = "abandoned",
+    }
+}
+
+impl AttemptEnding {
+    /// Returns whether its items become history: a refusal adds what people saw.
+    pub fn adds_history(self) -> bool {
+        matches!(self, Self::Completed | Self::Incomplete | Self::Refused)
     }
 }
 

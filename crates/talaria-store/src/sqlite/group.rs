@@ -17,8 +17,8 @@ use crate::model::batch::{Appended, Batch, Change};
 use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
 use crate::sqlite::{
-    audit, background, delegation, model_usage, outbox, request, review, session, skill, task, tool_call,
-    transaction, turn,
+    audit, background, delegation, model_attempt, model_history, model_usage, outbox, request, review,
+    session, skill, task, tool_call, transaction, turn,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -236,6 +236,12 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
             delegation::deliver(conn, session, at, turn, carrier).await
         }
         Change::ModelUsage(new) => model_usage::insert(conn, session, at, new).await,
+        Change::NewAttempt(new) => model_attempt::insert(conn, batch, new).await,
+        Change::AttemptStage(key, state, facts) => {
+            model_attempt::advance(conn, batch, key, state, facts).await
+        }
+        Change::AttemptEnd(key, end) => model_attempt::end(conn, batch, key, *end).await,
+        Change::History(entry) => model_history::append(conn, session, at, None, vec![entry]).await,
         Change::Audit(entry) => audit::insert(conn, entry).await,
         // All messages of the group were inserted together.
         Change::Message(_) => Ok(()),

@@ -7,6 +7,7 @@ use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
+use crate::model::model_attempt::ModelAttemptKey;
 use crate::model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
@@ -18,7 +19,9 @@ macro_rules! sums {
             "select ",
             $key,
             " as key, count(*) as requests,
-              count(case when total = 0 and is_partial = 0 then 1 end) as unreported,
+              sum(is_unreported) as unreported, sum(is_estimated) as estimated,
+              json_group_array(distinct asked_model) filter (where asked_model <> coalesce(model, asked_model)) as asked,
+              sum(amount) as amount, count(*) - count(amount) as unpriced,
               sum(input) as input, sum(cached) as cached, sum(output) as output, sum(reasoning) as reasoning,
               sum(total) as total, max(is_partial) as is_partial, max(at) as last_at
              from model_usage where at >= $1 group by ",
@@ -36,6 +39,12 @@ impl FromRow for UsageSumRow {
             key: row.try_get("key")?,
             requests: row.try_get("requests")?,
             unreported: row.try_get("unreported")?,
+            estimated: row.try_get("estimated")?,
+            asked: serde_json::from_str(&row.try_get::<String, _>("asked")?).unwrap_or_default(),
+            amount: row
+                .try_get::<Option<i64>, _>("amount")?
+                .map(|amount| u64::try_from(amount).unwrap_or_default()),
+            unpriced: row.try_get("unpriced")?,
             usage: Usage {
                 input: tokens("input")?,
                 cached: tokens("cached")?,
@@ -53,7 +62,7 @@ impl SqliteStore {
     pub(crate) async fn usage(&self, filter: UsageFilter) -> Result<Vec<UsageSumRow>, StoreError> {
         let found = sqlx::query(match filter.by {
             UsageBy::Day => sums!("cast(at / 86400000 as text)"),
-            UsageBy::Model => sums!("model"),
+            UsageBy::Model => sums!("coalesce(model, asked_model)"),
             UsageBy::Session => sums!("session"),
         })
         .bind(filter.since)
@@ -73,8 +82,8 @@ pub(crate) async fn insert(
     let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     sqlx::query(
         "insert into model_usage (session, name, purpose, runtime, model, input, cached, output, reasoning, total,
-                                  is_partial, at)
-         select id, $2, $3, runtime, $4, $5, $6, $7, $8, $9, $10, $11 from session where id = $1
+                                  is_partial, is_unreported, at)
+         select id, $2, $3, runtime, $4, $5, $6, $7, $8, $9, $10, $9 = 0 and $10 = 0, $11 from session where id = $1
          on conflict (session, name) do nothing",
     )
     .bind(session.as_str())
@@ -90,5 +99,45 @@ pub(crate) async fn insert(
     .bind(at)
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// The statement that counts ended attempts of the loop. Their rows are the evidence; an attempt is counted once.
+macro_rules! count {
+    ($which:literal) => {
+        concat!(
+            "insert into model_usage (session, name, purpose, runtime, model, asked_model, input, cached, output, reasoning,
+                                      total, is_partial, is_unreported, is_estimated, amount, at)
+             select attempt.session, 'attempt/' || ordinal || '/' || number, purpose, runtime, said_model, asked_model,
+                    coalesce(json_extract(usage, '$.input'), 0), coalesce(json_extract(usage, '$.cached'), 0),
+                    coalesce(json_extract(usage, '$.output'), 0), coalesce(json_extract(usage, '$.reasoning'), 0),
+                    coalesce(json_extract(usage, '$.total'), 0), coalesce(json_extract(usage, '$.partial'), 0),
+                    usage is null, usage_source = 'estimated', amount, ended_at
+             from model_attempt as attempt join session on session.id = attempt.session
+             where attempt.state = 'ended' and ",
+            $which,
+            " on conflict (session, name) do nothing"
+        )
+    };
+}
+
+/// Counts an attempt that has just ended.
+pub(crate) async fn count_attempt(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    key: ModelAttemptKey,
+) -> Result<(), StoreError> {
+    sqlx::query(count!("attempt.session = $1 and ordinal = $2 and number = $3"))
+        .bind(session.as_str())
+        .bind(key.ordinal)
+        .bind(key.number)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Counts the attempts that were abandoned at this time: what they cost is not known.
+pub(crate) async fn count_abandoned(conn: &mut SqliteConnection, at: i64) -> Result<(), StoreError> {
+    sqlx::query(count!("ending = 'abandoned' and ended_at = $1")).bind(at).execute(conn).await?;
     Ok(())
 }

@@ -101,6 +101,7 @@ pub(crate) async fn forget(
          delete from turn where session = $1;
          delete from request where session = $1;
          delete from tool_call where session = $1;
+         delete from model_attempt where session = $1;
          delete from review where session = $1;
          delete from outbox where session = $1;
          delete from delegation where child = $1 or parent = $1;
@@ -124,7 +125,9 @@ async fn clear_some(conn: &mut SqliteConnection) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "delete from event where session = $1 and seq <= coalesce(
              (select seq from event where session = $1 order by seq limit 1 offset 1999), 9223372036854775807);
-         delete from message where id in (select id from message where session = $1 limit 100)",
+         delete from message where id in (select id from message where session = $1 limit 100);
+         delete from model_history where session = $1 and seq in
+             (select seq from model_history where session = $1 order by seq limit 100)",
     )
     .bind(session.as_str())
     .execute(&mut *conn)

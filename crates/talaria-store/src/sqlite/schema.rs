@@ -23,6 +23,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0011.sql"),
     include_str!("schema/0012.sql"),
     include_str!("schema/0013.sql"),
+    include_str!("schema/0014.sql"),
 ];
 
 /// The version that a number of steps leads to.
@@ -100,7 +101,7 @@ mod tests {
     use crate::sqlite::SqliteStore;
     use crate::{
         OpenOptions, OutboxRow, RequestFilter, RequestRow, StoreOpenError, TaskFilter, TaskLineRow,
-        TrimPolicy,
+        ToolCallRow, TrimPolicy,
     };
 
     /// Rows as the first version wrote them.
@@ -133,10 +134,22 @@ mod tests {
                 'open', null, null, null, null, 3);
     "#;
 
+    /// Calls as the thirteenth version wrote them.
+    const CALLED_BY_CODEX: &str = r#"
+        insert into session (id, kind, cwd, runtime, state, created_at, updated_at)
+        values ('a', 'chat', '/work', 'codex_app_server', 'idle', 1, 2);
+        insert into tool_call (thread, turn, call_id, session, ordinal, tool, contract, arguments, state, changes, epoch, runs,
+                               result_sealed, offered_at, started_at, ended_at)
+        values ('t', 'u', 'call-1', 'a', 1, 'talaria_recall', 1, 'digest', 'done', 0, 3, 1, x'00ff', 5, 6, 7),
+               ('t', 'u', 'call-2', 'a', 1, 'talaria_memory', 1, 'digest', 'running', 1, 3, 1, null, 6, 7, null),
+               ('t', 'u', 'call-3', 'a', 1, 'talaria_memory', 1, 'digest', 'offered', null, null, 0, null, 7, null, null);
+    "#;
+
     const FIRST: &[&str] = &[STEPS[0]];
     const FOURTH: &[&str] = &[STEPS[0], STEPS[1], STEPS[2], STEPS[3]];
     const SECOND: &[&str] =
         &[STEPS[0], "create table added (x integer) strict; insert into added values (1)"];
+    const THIRTEENTH: &[&str] = STEPS.split_at(13).0;
     const BROKEN: &[&str] =
         &[STEPS[0], "create table half (x integer) strict; insert into nowhere values (1)"];
 
@@ -225,6 +238,35 @@ mod tests {
         store.trim(TrimPolicy { older_than: Some(1000), keep: None }).await.unwrap();
         assert!(store.host("h1").await.unwrap().is_some(), "a request names it");
         assert_eq!(store.host("h2").await.unwrap(), None);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_file_of_the_thirteenth_version_keeps_its_calls_and_has_no_history_of_the_loop() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("talaria.db");
+        open(&path, THIRTEENTH).await.unwrap();
+        let mut conn = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
+        sqlx::raw_sql(CALLED_BY_CODEX).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+
+        let store = SqliteStore::open(&path, 0, &OpenOptions::default()).await.unwrap();
+        let session = SessionId::new("a");
+        assert_eq!(store.unsettled_tool_calls(9).await.unwrap(), [], "a call of Codex has no record");
+        assert_eq!(store.abandon_tool_calls(9, 50).await.unwrap(), 1);
+        let line = |call: &ToolCallRow| {
+            let ToolCallRow { key, state, runs, effect_record, result_sealed, .. } = call;
+            format!("{} {state:?} {runs} {effect_record:?} {result_sealed:?}", key.call)
+        };
+        let calls = store.tool_calls(&session).await.unwrap();
+        expect![[r#"
+            call-1 Done 1 None Some([0, 255])
+            call-2 Unknown 1 None None
+            call-3 Offered 0 None None"#]]
+        .assert_eq(&calls.iter().map(line).collect::<Vec<_>>().join("\n"));
+        assert_eq!(store.model_attempts(&session, 1).await.unwrap(), []);
+        assert_eq!(store.open_attempts(9).await.unwrap(), []);
+        assert_eq!(store.model_history_len(&session).await.unwrap(), 0);
         store.close().await;
     }
 

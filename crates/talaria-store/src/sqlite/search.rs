@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Row as _};
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
-use crate::model::search::{MessageMatch, SearchFilter, SearchedKind, Snippet, Word, parse};
+use crate::model::search::{MessageMatch, MessagePlace, SearchFilter, SearchedKind, Snippet, Word, parse};
 use crate::sqlite::SqliteStore;
 
 /// Maximum number of trigrams that a short word expands to.
@@ -25,13 +25,50 @@ impl SqliteStore {
         limit: u32,
     ) -> Result<Vec<MessageMatch>, StoreError> {
         let words = parse(typed);
+        let found = self.matching(&words, filter, limit, MatchColumns::Text).await?;
+        found.iter().map(|row| hit(row, &words)).collect()
+    }
+
+    pub(crate) async fn search_places(
+        &self,
+        typed: &str,
+        filter: &SearchFilter,
+        limit: u32,
+    ) -> Result<Vec<MessagePlace>, StoreError> {
+        let found = self.matching(&parse(typed), filter, limit, MatchColumns::Place).await?;
+        found.iter().map(place).collect()
+    }
+
+    pub(crate) async fn matches_at(
+        &self,
+        typed: &str,
+        places: &[MessagePlace],
+    ) -> Result<Vec<MessageMatch>, StoreError> {
+        let words = parse(typed);
+        let mut hits = Vec::with_capacity(places.len());
+        for place in places {
+            let text = "select id, session, seq, turn, role, at, text from message where id = $1";
+            let row = sqlx::query(text).bind(place.message).fetch_optional(self.readers()).await?;
+            hits.extend(row.map(|row| hit(&row, &words)).transpose()?);
+        }
+        Ok(hits)
+    }
+
+    /// The newest messages with all words.
+    async fn matching(
+        &self,
+        words: &[Word],
+        filter: &SearchFilter,
+        limit: u32,
+        columns: MatchColumns,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut hits = Vec::new();
         if words.is_empty() {
             return Ok(hits);
         }
         let (mut indexed, mut unindexed) = (Vec::new(), Vec::new());
-        for word in &words {
+        for word in words {
             match self.ask(word).await? {
                 Ask::Index(expression) => indexed.push(expression),
                 Ask::Texts => unindexed.push(word),
@@ -39,19 +76,25 @@ impl SqliteStore {
             }
         }
         let expression = indexed.join(" AND ");
-        // If the index alone decides, one page is enough.
-        let page = if unindexed.is_empty() { i64::try_from(limit).unwrap_or(PAGE) } else { PAGE };
+        // If the index alone decides, one page is enough, and no text is read that is not shown.
+        let (page, columns) = match unindexed.is_empty() {
+            true => (i64::try_from(limit).unwrap_or(PAGE), columns),
+            false => (PAGE, MatchColumns::Text),
+        };
         let mut before = i64::MAX;
         loop {
-            let found = self.candidates(&expression, filter, before, page).await?;
-            for row in &found {
+            let found = self.candidates(&expression, filter, before, page, columns).await?;
+            let is_last = i64::try_from(found.len()).unwrap_or(0) < page;
+            for row in found {
                 before = row.try_get("id")?;
-                let text: &str = row.try_get("text")?;
-                if unindexed.iter().all(|word| word.occurs_in(text)) && hits.len() < limit {
-                    hits.push(hit(row, text, &words)?);
+                let is_hit = unindexed.is_empty() || {
+                    let text: &str = row.try_get("text")?;
+                    unindexed.iter().all(|word| word.occurs_in(text))
+                };
+                if is_hit && hits.len() < limit {
+                    hits.push(row);
                 }
             }
-            let is_last = i64::try_from(found.len()).unwrap_or(0) < page;
             if is_last || hits.len() >= limit {
                 return Ok(hits);
             }
@@ -86,6 +129,7 @@ impl SqliteStore {
         filter: &SearchFilter,
         before: i64,
         limit: i64,
+        columns: MatchColumns,
     ) -> Result<Vec<SqliteRow>, StoreError> {
         let (source, row) = if expression.is_empty() {
             ("message join session on session.id = message.session where $1 = ''", "message.id")
@@ -98,9 +142,12 @@ impl SqliteStore {
             (source, "message_index.rowid")
         };
         let kind = filter.kind.map_or_else(|| "true".to_owned(), kind);
+        let columns = match columns {
+            MatchColumns::Place => "message.id, session, seq, turn",
+            MatchColumns::Text => "message.id, session, seq, turn, role, at, message.text",
+        };
         let text = format!(
-            "select message.id, session, seq, turn, role, at, message.text
-             from {source} and {row} < $2 and ({kind}) and {PLACE}
+            "select {columns} from {source} and {row} < $2 and ({kind}) and {PLACE}
              order by {row} desc limit $3"
         );
         let found = sqlx::query(AssertSqlSafe(text))
@@ -141,6 +188,15 @@ fn kind(kind: SearchedKind) -> String {
     }
 }
 
+/// The columns that are read of a message with the words. A text may have megabytes.
+#[derive(Clone, Copy)]
+enum MatchColumns {
+    /// Where it is.
+    Place,
+    /// Its text, too.
+    Text,
+}
+
 /// How to find a word.
 enum Ask {
     /// The index, with this expression.
@@ -156,13 +212,22 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
-fn hit(row: &SqliteRow, text: &str, words: &[Word]) -> Result<MessageMatch, StoreError> {
+fn place(row: &SqliteRow) -> Result<MessagePlace, StoreError> {
+    Ok(MessagePlace {
+        message: row.try_get("id")?,
+        session: SessionId::new(row.try_get::<String, _>("session")?),
+        seq: row.try_get("seq")?,
+        turn: row.try_get("turn")?,
+    })
+}
+
+fn hit(row: &SqliteRow, words: &[Word]) -> Result<MessageMatch, StoreError> {
     Ok(MessageMatch {
         session: SessionId::new(row.try_get::<String, _>("session")?),
         seq: row.try_get("seq")?,
         turn: row.try_get("turn")?,
         role: row.try_get("role")?,
         at: row.try_get("at")?,
-        snippet: Snippet::of(text, words),
+        snippet: Snippet::of(row.try_get("text")?, words),
     })
 }

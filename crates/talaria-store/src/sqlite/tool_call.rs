@@ -1,5 +1,6 @@
 //! The call ledger: one row for each call of our tools. A call begins to run once; one that only reads may run again after its
-//! engine died.
+//! engine died. A call with an effect record stays `running` when its engine dies, until the next engine settles it; any other
+//! becomes unknown.
 //!
 //! A sealed result is erased when the runtime has it, or when the turn is over. A transition that is not allowed is a
 //! conflict: the caller reads the row again and decides again.
@@ -32,6 +33,7 @@ impl FromRow for ToolCallRow {
             arguments: row.try_get("arguments")?,
             state: rows::word(row, "state")?,
             effect: row.try_get::<Option<bool>, _>("changes")?.map(effect),
+            effect_record: row.try_get("effect_record")?,
             epoch: row.try_get("epoch")?,
             runs: row.try_get("runs")?,
             result_sealed: row.try_get("result_sealed")?,
@@ -65,11 +67,31 @@ impl SqliteStore {
         rows::all(&found)
     }
 
+    pub(crate) async fn unsettled_tool_calls(&self, epoch: i64) -> Result<Vec<ToolCallRow>, StoreError> {
+        let found = sqlx::query(
+            "select * from tool_call where state = 'running' and epoch < $1 and effect_record is not null
+             order by session, ordinal, started_at, thread, turn, call_id",
+        )
+        .bind(epoch)
+        .fetch_all(self.readers())
+        .await?;
+        rows::all(&found)
+    }
+
+    pub(crate) async fn effect_records(&self) -> Result<Vec<(Option<i64>, Vec<u8>)>, StoreError> {
+        let found =
+            sqlx::query("select closed_at, effect_record from tool_call where effect_record is not null")
+                .fetch_all(self.readers())
+                .await?;
+        found.iter().map(|row| Ok((row.try_get("closed_at")?, row.try_get("effect_record")?))).collect()
+    }
+
     pub(crate) async fn abandon_tool_calls(&self, epoch: i64, at: i64) -> Result<u64, StoreError> {
         self.write(move |conn| {
             Box::pin(async move {
                 let done = sqlx::query(
-                    "update tool_call set state = 'unknown', ended_at = $2 where state = 'running' and epoch < $1",
+                    "update tool_call set state = 'unknown', ended_at = $2
+                     where state = 'running' and epoch < $1 and effect_record is null",
                 )
                 .bind(epoch)
                 .bind(at)
@@ -119,12 +141,13 @@ pub(crate) async fn step(
         ToolCallStep::Run { .. } => "run",
         ToolCallStep::Decline { .. } => "be declined",
         ToolCallStep::End { .. } => "end",
+        ToolCallStep::Settle { .. } => "be settled",
     };
     let query = match step {
         // `epoch < $5`: a call that this engine runs is not started a second time.
-        ToolCallStep::Run { effect } => sqlx::query(
+        ToolCallStep::Run { effect, effect_record } => sqlx::query(
             "update tool_call set state = 'running', changes = $6, epoch = $5, runs = runs + 1, started_at = $7,
-                 ended_at = null, delivered_at = null, result_sealed = null
+                 effect_record = $8, ended_at = null, delivered_at = null, result_sealed = null
              where thread = $1 and turn = $2 and call_id = $3 and session = $4
                  and (state = 'offered'
                       or changes = 0 and $6 = 0 and (state <> 'running' or epoch < $5))",
@@ -135,7 +158,8 @@ pub(crate) async fn step(
         .bind(batch.session.as_str())
         .bind(batch.epoch)
         .bind(effect == ToolEffect::Changes)
-        .bind(batch.at),
+        .bind(batch.at)
+        .bind(effect_record),
         ToolCallStep::Decline { result_sealed } => sqlx::query(
             "update tool_call set state = 'failed', epoch = $5, ended_at = $6, delivered_at = null,
                  result_sealed = case when closed_at is null then $7 end
@@ -154,6 +178,22 @@ pub(crate) async fn step(
                  result_sealed = case when closed_at is null then $8 end
              where thread = $1 and turn = $2 and call_id = $3 and session = $4
                  and state = 'running' and epoch = $5",
+        )
+        .bind(key.thread.as_str().to_owned())
+        .bind(key.turn.as_str().to_owned())
+        .bind(key.call.as_str().to_owned())
+        .bind(batch.session.as_str())
+        .bind(batch.epoch)
+        .bind(state.word())
+        .bind(batch.at)
+        .bind(result_sealed),
+        // The epoch stays: it names the engine that ran the call.
+        ToolCallStep::Settle { state, result_sealed } => sqlx::query(
+            "update tool_call set state = $6, ended_at = $7,
+                 result_sealed = case when closed_at is null then $8 end
+             where thread = $1 and turn = $2 and call_id = $3 and session = $4
+                 and state = 'running' and epoch < $5 and effect_record is not null
+                 and $6 in ('done', 'failed', 'unknown')",
         )
         .bind(key.thread.as_str().to_owned())
         .bind(key.turn.as_str().to_owned())

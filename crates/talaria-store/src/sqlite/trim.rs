@@ -50,7 +50,7 @@ impl SqliteStore {
 async fn forget_what_is_over(conn: &mut SqliteConnection, time: i64) -> Result<(), StoreError> {
     sqlx::query(
         "delete from outbox where done_at < $1;
-         delete from tool_call where closed_at < $1;
+         delete from tool_call where closed_at < $1 and not (state = 'running' and effect_record is not null);
          delete from host where state = 'ended' and ended_at < $1
              and not exists (select 1 from session where session.host = host.nonce)
              and not exists (select 1 from request where request.host = host.nonce)",

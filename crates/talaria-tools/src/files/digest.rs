@@ -23,6 +23,17 @@ impl ContentDigest {
         &self.0[..SHOWN.min(self.0.len())]
     }
 
+    /// Reads the digits that a model was shown; the rest of the digest is not known then.
+    pub fn from_shown(digits: &str) -> Option<Self> {
+        let is_digest = digits.len() == SHOWN && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_digest.then(|| Self(digits.to_ascii_lowercase()))
+    }
+
+    /// Are both the digest of the same content, as far as they are known?
+    pub fn agrees(&self, other: &Self) -> bool {
+        self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
+    }
+
     /// Is this the digest that a model means by these digits?
     pub fn is_meant_by(&self, digits: &str) -> bool {
         digits.len() >= SHOWN && self.0.starts_with(&digits.to_ascii_lowercase())

@@ -110,7 +110,11 @@ impl LoopToolRunner {
     ) -> ToolReport {
         let looked = async {
             let command = self.commands().find(process)?;
-            let state = command.wait(limit).await?;
+            let mut state = command.wait(limit).await?;
+            if state == CommandState::Lost {
+                // Without its keeper nothing collects what it prints, or would end it.
+                state = command.stop().await?;
+            }
             self.report(&command, &state, from, waited)
         };
         looked

@@ -337,7 +337,7 @@ fn check_read(
     let shown = path.named.display();
     let is_seen = match (named, scene.read.get(&path.real)) {
         (Some(digits), _) => found.is_meant_by(digits),
-        (None, Some(seen)) => *seen == found,
+        (None, Some(seen)) => seen.agrees(&found),
         (None, None) => return Err(format!("read {shown} before you change it")),
     };
     match is_seen {

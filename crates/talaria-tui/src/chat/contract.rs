@@ -214,6 +214,8 @@ pub enum News {
     },
     /// Settings of a new conversation here, and the choices.
     Offers(Box<Offers>),
+    /// Codex was not looked for: nothing here runs on it.
+    CodexUnused,
     /// No turn can run here until the person has done something about it: no Codex, no login.
     Missing {
         /// The missing parts.

@@ -109,6 +109,7 @@ impl Chat {
                 self.known.take_offers(offers);
                 self.know_models();
             }
+            News::CodexUnused => {}
             News::Missing { what, remedy } => self.known.lacks(Missing { what, remedy }),
             News::Chosen { model, effort } => {
                 self.known.choose(model, effort);

@@ -7,6 +7,7 @@ pub fn in_chat(step: &NextStep) -> String {
     match step {
         NextStep::FindSession => "see `/task list` and `/sessions`".to_owned(),
         NextStep::ListSessions => "`/sessions` shows what there is".to_owned(),
+        NextStep::ListProviders => step.in_shell(),
         NextStep::ListRequests => "`/requests` shows what is waiting".to_owned(),
         NextStep::ListTasks => "`/task list` shows whether it started".to_owned(),
         NextStep::ListActiveTasks => "`/task list --active` shows the tasks that are running".to_owned(),

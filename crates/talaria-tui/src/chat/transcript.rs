@@ -79,6 +79,8 @@ pub struct Transcript {
     is_heard: bool,
     /// What messages that have not said anything yet will be.
     voices: HashMap<Handle, Voice>,
+    /// Messages that do not count, and why: a page with their text may be loaded later.
+    void: HashMap<Handle, String>,
     /// The cells of commands that run in the background.
     background: HashMap<BackgroundId, Handle>,
     /// How background commands ended: a page that is fetched later may say that one of them runs.
@@ -198,6 +200,7 @@ impl Transcript {
             is_running: false,
             is_heard: true,
             voices: HashMap::new(),
+            void: HashMap::new(),
             background: HashMap::new(),
             background_ends: HashMap::new(),
             handed: Handed::default(),

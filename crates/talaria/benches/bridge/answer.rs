@@ -25,6 +25,7 @@ pub(crate) async fn measure() {
         store: OpenOptions::default(),
         user_home: None,
         pdf: None,
+        debug_requests: None,
     };
     let engine = Engine::open(home, options).await.unwrap();
     let mut arrivals = scene.arrivals();

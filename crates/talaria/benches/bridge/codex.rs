@@ -26,8 +26,17 @@ const PIECES: usize = 9;
 /// How many notifications one step is: a command begins and ends, with pieces between and after.
 pub(crate) const STEP: usize = 2 + 2 * PIECES;
 
+/// Does what Codex does with these arguments.
+pub(crate) fn run(arguments: &[String]) {
+    match arguments.first().map(String::as_str) {
+        Some("app-server") => serve(arguments),
+        Some("--version") => println!("codex-cli {VERSION}"),
+        _ => panic!("the Codex of this bench does not know {arguments:?}"),
+    }
+}
+
 /// Listens on the socket in the arguments, indefinitely.
-pub(crate) fn serve(arguments: &[String]) {
+fn serve(arguments: &[String]) {
     let at = arguments.iter().position(|argument| argument == "--listen").unwrap();
     let socket = arguments[at + 1].strip_prefix("unix://").unwrap();
     let listener = UnixListener::bind(socket).unwrap();

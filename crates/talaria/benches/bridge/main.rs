@@ -25,8 +25,9 @@ mod tools;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "app-server") {
-        return codex::serve(&arguments);
+    if std::env::var_os(codex::LOG).is_some() {
+        // This process is the Codex of the bench. What it does not know must not start the bench once more.
+        return codex::run(&arguments);
     }
     let named: Vec<&String> = arguments.iter().filter(|argument| !argument.starts_with('-')).collect();
     let is_wanted = |part: &str| named.is_empty() || named.iter().any(|name| *name == part);

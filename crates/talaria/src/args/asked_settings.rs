@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
+use talaria_core::runtime::RuntimeChoice;
 
 // A doc comment would become the description of the commands.
 #[derive(Debug, Args)]
@@ -11,6 +12,13 @@ pub(crate) struct AskedSettings {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
+    /// Ask this model provider, such as anthropic or ollama; `talaria providers list` shows them all. Every provider but
+    /// OpenAI runs on Talaria's built-in loop
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Who runs a new conversation with OpenAI's models: auto, codex_app_server, or off for the built-in loop
+    #[arg(long, value_name = "RUNTIME", value_parser = RuntimeChoice::typed)]
+    pub(crate) runtime: Option<RuntimeChoice>,
     /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
     /// config.toml is true
     #[arg(long, short)]

@@ -16,7 +16,8 @@ Exit codes: 0 done, 3 turns are running, 6 Codex is missing";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CodexRuntime {
-    /// The runtime: auto, codex_app_server, on (the same as codex_app_server) or off (the same as auto)
+    /// Who runs conversations with OpenAI's models: auto, codex_app_server, on (the same as codex_app_server) or off (the
+    /// built-in loop)
     #[arg(value_parser = talaria_core::runtime::RuntimeChoice::typed)]
     pub(crate) wanted: Option<talaria_core::runtime::RuntimeChoice>,
     /// Print one JSON object

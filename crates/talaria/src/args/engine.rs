@@ -1,10 +1,13 @@
 //! The engine itself: `serve`, `stop`, `status`, `service`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
   talaria serve             # Ctrl-C ends the engine; the next engine resumes its turns
+  talaria serve --debug-requests ~/requests   # what the built-in loop sends and gets
   talaria service install   # let the system start it";
 
 const STOP_EXAMPLES: &str = "\
@@ -30,6 +33,10 @@ pub(crate) struct Serve {
     /// Started by another command: nothing is printed, the log goes to a file
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
+    /// Write every request of the built-in loop and its answer to files in this directory, readable by you alone and without
+    /// keys; they contain the conversations
+    #[arg(long, value_name = "DIR")]
+    pub(crate) debug_requests: Option<PathBuf>,
 }
 
 /// Options of `talaria stop`.

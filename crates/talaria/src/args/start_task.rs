@@ -7,12 +7,14 @@ use clap::Args;
 use talaria_core::api::Dirty;
 use talaria_core::duration::parse_duration;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
+use talaria_core::runtime::RuntimeChoice;
 
 pub(super) const START_EXAMPLES: &str = "\
 Examples:
   talaria task start \"find out why the build is slow\"
   talaria task start --worktree --sandbox workspace-write --notify local \"fix the flaky test\"
   talaria task start --sandbox workspace-write --network \"update the lock file\"
+  talaria task start --provider anthropic --model claude-sonnet-4-5 \"explain this crate\"
   talaria task start --deadline 30m --wait - < prompt.txt
   talaria task start --json \"count the lines\" | jq -r .id
 
@@ -42,6 +44,13 @@ pub(crate) struct StartTask {
         value_parser = dirty,
     )]
     pub(crate) worktree: Option<Dirty>,
+    /// Ask this model provider, such as anthropic or ollama; `talaria providers list` shows them all. Every provider but
+    /// OpenAI runs on Talaria's built-in loop
+    #[arg(long, value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// Who runs it with OpenAI's models: auto, codex_app_server, or off for the built-in loop
+    #[arg(long, value_name = "RUNTIME", value_parser = RuntimeChoice::typed)]
+    pub(crate) runtime: Option<RuntimeChoice>,
     /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in
     /// config.toml is true
     #[arg(long, short)]

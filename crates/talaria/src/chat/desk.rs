@@ -11,6 +11,7 @@ use talaria_core::api::{
 use talaria_core::ids::SessionId;
 use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice};
 use talaria_core::preferences::Preferences;
+use talaria_core::runtime::{Runtime, RuntimeChoice, runtime_for};
 use talaria_render::Look;
 use talaria_server::client::{Client, ClientError};
 use talaria_tui::chat::contract::PromptDraft;
@@ -32,10 +33,21 @@ pub(crate) struct Desk {
     pub(crate) settings: Settings,
     /// The command line arguments.
     pub(crate) wanted: Preferences,
+    /// Who is asked in new conversations, as the command line says.
+    provider: ProviderChoice,
+    /// Do the conversations of this chat run on Codex, as far as the command line and the configuration say?
+    pub(crate) uses_codex: bool,
     /// Where a new conversation works.
     pub(crate) cwd: String,
     replies: Replies,
     codex: OnceCell<CodexBinary>,
+}
+
+/// The provider and the runtime of new conversations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProviderChoice {
+    pub(crate) provider: Option<String>,
+    pub(crate) runtime: Option<RuntimeChoice>,
 }
 
 /// Where the output of commands goes.
@@ -72,7 +84,29 @@ impl Desk {
         cwd: String,
         replies: Replies,
     ) -> Self {
-        Self { onlooker: client.looking_on(), client, settings, wanted, cwd, replies, codex: OnceCell::new() }
+        Self {
+            onlooker: client.looking_on(),
+            client,
+            settings,
+            wanted,
+            provider: ProviderChoice::default(),
+            uses_codex: true,
+            cwd,
+            replies,
+            codex: OnceCell::new(),
+        }
+    }
+
+    /// The same for new conversations with this provider; `opened` is the conversation that the chat begins with.
+    pub(crate) fn asking(mut self, provider: ProviderChoice, opened: Option<&SessionInfo>) -> Self {
+        let model = &self.settings.config.model;
+        let name = provider.provider.as_deref().or(model.provider.as_deref());
+        let choice = provider.runtime.or(model.openai_runtime).unwrap_or_default();
+        let new = runtime_for(name, choice, true).is_ok_and(|selected| selected.runtime == Runtime::OwnLoop);
+        let is_loop = opened.map_or(new, |info| Runtime::named(&info.runtime) == Some(Runtime::OwnLoop));
+        self.uses_codex = !is_loop;
+        self.provider = provider;
+        self
     }
 
     /// Options of a new conversation; an existing one has its own.
@@ -126,7 +160,7 @@ impl Desk {
     /// cannot be asked refuses nothing; the first screen says what is wrong with it.
     pub(crate) async fn check_typed(&self, session: Option<&SessionInfo>) -> Result<(), Trouble> {
         let Preferences { model, effort, .. } = &self.wanted;
-        if model.is_none() && effort.is_none() {
+        if !self.uses_codex || (model.is_none() && effort.is_none()) {
             return Ok(());
         }
         let cwd = session.map_or(&self.cwd, |info| &info.cwd);
@@ -177,6 +211,8 @@ impl Desk {
             };
         }
         let Preferences { sandbox, approval, .. } = self.wanted;
+        let ProviderChoice { provider, runtime } = self.provider.clone();
+        let turn = NewTurn { provider, runtime, ..turn };
         let cwd = self.cwd.clone();
         let new = NewSession { kind: Kind::Chat, cwd, model: None, sandbox, approval, turn };
         self.client.start_session(&new).await.map_err(|error| match error {

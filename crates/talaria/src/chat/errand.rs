@@ -357,6 +357,10 @@ async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Nu
 /// Finds out what a conversation here would begin with, and what is missing for that.
 pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
     let desk = &place.desk;
+    if !desk.uses_codex {
+        let _ = teller.send(Done::News(News::CodexUnused)).await;
+        return;
+    }
     let mut told = Vec::new();
     match desk.offers(&place.cwd).await {
         Ok(offers) => {

@@ -230,6 +230,7 @@ mod tests {
             kind: Kind::Chat,
             task: None,
             cwd: "/".to_owned(),
+            provider: None,
             model: None,
             created_at: at,
             last_seq: 7,

@@ -1,12 +1,15 @@
 //! Providers as people and programs read them. Pure.
 
 use serde_json::{Value, json};
+use talaria_agent::profile::ProviderProfile;
 use talaria_agent::transport::KeyState;
 use talaria_core::json_line::json_line;
+use talaria_guard::redact::redact;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText};
 
 use super::KeyedProvider;
+use super::probe::{Probe, ProbeVerdict};
 
 /// The list.
 pub(super) fn list(providers: &[KeyedProvider], look: Look) -> StyledText {
@@ -26,7 +29,7 @@ pub(super) fn list(providers: &[KeyedProvider], look: Look) -> StyledText {
         ]);
     }
     let mut text = sheet.show(look);
-    text += "conversations still run on Codex; providers are used when Talaria has a model loop of its own\n";
+    text += "use one with --provider NAME --model MODEL; `talaria providers test NAME` sends it a small request\n";
     text
 }
 
@@ -73,4 +76,62 @@ pub(super) fn json(known: &KeyedProvider) -> String {
         "models": models,
         "wrong": known.provider.wrong,
     }))
+}
+
+/// A provider that answered.
+pub(super) fn probe(profile: &ProviderProfile, probe: &Probe) -> StyledText {
+    let mut text = StyledText::default();
+    let mut line = |name: &str, value: String| text += format!("{name:<14}{value}\n").as_str();
+    line("provider", format!("{} ({})", profile.name, profile.base_url));
+    line(
+        "model",
+        match &probe.said_model {
+            Some(said) if *said != probe.asked_model => format!("{said} (asked for {})", probe.asked_model),
+            _ => probe.asked_model.clone(),
+        },
+    );
+    let first = probe.first_byte_ms.map_or_else(|| "unknown".to_owned(), |ms| format!("{ms} ms"));
+    line("first byte", format!("{first}, answer after {} ms", probe.total_ms));
+    line("tokens", format!("{} in, {} out", number(probe.tokens.input), number(probe.tokens.output)));
+    line("price", probe.price.map_or_else(|| "unknown".to_owned(), dollars));
+    line("request id", probe.request_id.clone().unwrap_or_else(|| "none".to_owned()));
+    line("answer", probe.text.split_whitespace().collect::<Vec<_>>().join(" "));
+    text
+}
+
+/// The same, or why it did not answer, for programs.
+pub(super) fn probe_json(provider: &str, probe: &Probe) -> String {
+    let (code, class, message, next) = match &probe.verdict {
+        ProbeVerdict::Works => (None, None, None, None),
+        ProbeVerdict::Fails { code, class, message, next } => {
+            let class = class.map(talaria_agent::failure::FailureClass::as_str);
+            (Some(code.to_string()), class, Some(redact(message).into_owned()), Some(next.in_shell()))
+        }
+    };
+    json_line(&json!({
+        "provider": provider,
+        "works": matches!(probe.verdict, ProbeVerdict::Works),
+        "asked_model": probe.asked_model,
+        "model": probe.said_model,
+        "first_byte_ms": probe.first_byte_ms,
+        "total_ms": probe.total_ms,
+        "tokens": { "input": probe.tokens.input, "output": probe.tokens.output },
+        "price_usd": probe.price.map(|price| price as f64 / 1e9),
+        "request_id": probe.request_id,
+        "text": redact(&probe.text),
+        "code": code,
+        "class": class,
+        "message": message,
+        "hint": next,
+        "exit": probe.exit_code(),
+    }))
+}
+
+fn number(tokens: Option<u64>) -> String {
+    tokens.map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string())
+}
+
+/// Billionths of a dollar as dollars.
+fn dollars(price: u64) -> String {
+    format!("${:.6}", price as f64 / 1e9)
 }

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::locate::{CodexBinary, LocateError};
-use talaria_core::runtime::{RuntimeChoice, RuntimeSelection, THIS_BUILD, runtime_for};
+use talaria_core::runtime::{CodexIsOff, RuntimeChoice, RuntimeSelection, runtime_for};
 use talaria_core::servers::{Literals, translate};
+use talaria_engine::engine::outside_tools;
 use talaria_guard::redact::redact;
+use talaria_tools::call::loop_tools;
 
 use crate::settings::{Settings, login_hint};
 
@@ -17,8 +19,15 @@ pub(super) struct State {
     /// The problem of the file, if any.
     pub(super) problems: Vec<String>,
     pub(super) provider: Option<String>,
+    /// Who runs a conversation; none if the choice contradicts the provider.
     pub(super) verdict: Option<RuntimeSelection>,
     pub(super) codex: Codex,
+    /// Tools of the built-in loop alone.
+    #[serde(skip)]
+    pub(super) loop_tools: Vec<&'static str>,
+    /// Talaria's own tools, on every runtime.
+    #[serde(skip)]
+    pub(super) own_tools: Vec<&'static str>,
     /// Servers of Talaria's configuration that conversations get.
     pub(super) mcp_servers: Vec<String>,
 }
@@ -54,6 +63,7 @@ pub(super) async fn state(
     current: Option<RuntimeChoice>,
     codex: Option<Result<CodexBinary, LocateError>>,
 ) -> State {
+    let has_codex = codex.as_ref().is_none_or(Result::is_ok);
     let codex = match codex {
         Some(Ok(codex)) => inspect_codex(settings, &codex).await,
         Some(Err(error)) => Codex {
@@ -67,15 +77,21 @@ pub(super) async fn state(
         openai_runtime: current,
         problems: settings.problems.iter().map(|problem| redact(&problem.to_string()).into_owned()).collect(),
         provider: settings.config.model.provider.clone(),
-        verdict: verdict(settings, current.unwrap_or_default()),
+        verdict: verdict(settings, current.unwrap_or_default(), has_codex).ok(),
         codex,
         mcp_servers: servers(settings),
+        loop_tools: loop_tools().into_iter().map(|tool| tool.name).collect(),
+        own_tools: outside_tools(settings.home.root()).into_iter().map(|tool| tool.spec.name).collect(),
     }
 }
 
 /// Who would run a conversation with this choice.
-pub(super) fn verdict(settings: &Settings, choice: RuntimeChoice) -> Option<RuntimeSelection> {
-    runtime_for(settings.config.model.provider.as_deref(), choice, THIS_BUILD)
+pub(super) fn verdict(
+    settings: &Settings,
+    choice: RuntimeChoice,
+    has_codex: bool,
+) -> Result<RuntimeSelection, CodexIsOff> {
+    runtime_for(settings.config.model.provider.as_deref(), choice, has_codex)
 }
 
 async fn inspect_codex(settings: &Settings, codex: &CodexBinary) -> Codex {

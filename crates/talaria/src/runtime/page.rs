@@ -4,9 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use talaria_core::json_line::json_line;
-use talaria_core::runtime::{
-    Because, CODEX_TOOLS, LOOP_TOOLS, Runtime, RuntimeChoice, RuntimeSelection, THIS_BUILD, is_rerouted,
-};
+use talaria_core::runtime::{Because, CODEX_TOOLS, CodexIsOff, Runtime, RuntimeChoice, RuntimeSelection};
 
 use super::look::{Login, State};
 use talaria_render::plain_line;
@@ -15,10 +13,10 @@ use talaria_render::plain_line;
 pub(super) fn json(state: &State) -> String {
     let runtime = |runtime: &Runtime| json!({ "name": runtime, "offers": runtime.offers() });
     let mut object = serde_json::to_value(state).unwrap_or_default();
-    object["runtimes"] = THIS_BUILD.iter().map(runtime).collect();
-    object["missing_runtimes"] = missing().iter().map(runtime).collect();
+    object["runtimes"] = Runtime::ALL.iter().map(runtime).collect();
     object["tools"] = json!({
-        "codex": CODEX_TOOLS, "mcp_servers": state.mcp_servers, "unreachable": LOOP_TOOLS,
+        "codex": CODEX_TOOLS, "own_loop": state.loop_tools, "talaria": state.own_tools,
+        "mcp_servers": state.mcp_servers,
     });
     json_line(&object)
 }
@@ -48,22 +46,20 @@ pub(super) fn text(state: &State) -> String {
     for problem in &state.problems {
         row("config", problem);
     }
-    out.push_str("\nRuntimes of this build:\n");
-    for runtime in THIS_BUILD {
+    out.push_str("\nRuntimes:\n");
+    for runtime in Runtime::ALL {
         out.push_str(&format!("  {}: {}\n", runtime.name(), runtime.offers()));
-    }
-    for runtime in missing() {
-        out.push_str(&format!("  not in it: {} ({})\n", runtime.name(), runtime.offers()));
     }
     let servers: Vec<String> = state.mcp_servers.iter().map(|name| plain_line(name).into_owned()).collect();
     let servers = if servers.is_empty() { "none".to_owned() } else { servers.join(", ") };
-    out.push_str("\nTools on codex_app_server:\n");
+    out.push_str("\nTools:\n");
     out.push_str(&format!(
-        "  Codex's own: {}, and others by model and configuration\n",
+        "  on codex_app_server: {}, and others of Codex by model and configuration\n",
         CODEX_TOOLS.join(", ")
     ));
-    out.push_str(&format!("  MCP servers in Talaria's configuration: {servers}\n"));
-    out.push_str(&format!("  not reachable: {} (they belong to an agent loop)\n", LOOP_TOOLS.join(", ")));
+    out.push_str(&format!("  on own_loop: {}\n", state.loop_tools.join(", ")));
+    out.push_str(&format!("  on both: {}\n", state.own_tools.join(", ")));
+    out.push_str(&format!("  MCP servers in Talaria's configuration, on both: {servers}\n"));
     out
 }
 
@@ -83,7 +79,6 @@ pub(super) fn changed(
     out.push_str("           takes effect from the next turn\n");
     out.push_str(&format!("used       {}\n", runtime_in_use(verdict)));
     if choice == RuntimeChoice::CodexAppServer {
-        out.push_str(&format!("tools      not reachable on it: {}\n", LOOP_TOOLS.join(", ")));
         out.push_str(
             "note       nothing of Codex was changed; `talaria migrate` writes Talaria's MCP servers into Codex's own \
              configuration\n",
@@ -94,29 +89,21 @@ pub(super) fn changed(
 
 fn runtime_in_use(verdict: Option<RuntimeSelection>) -> String {
     let Some(RuntimeSelection { runtime, because }) = verdict else {
-        return "nothing: this build has no runtime".to_owned();
+        return format!("nothing: {CodexIsOff}");
     };
     let why = match because {
-        Because::OnlyOne => "this build has no other runtime",
         Because::Asked => "it was requested",
         Because::Usual => "it is the default",
-        Because::Provider => "conversations with this provider are never handed to Codex",
+        Because::Provider => "Codex runs only OpenAI's models",
+        Because::NoCodex => "no Codex is installed",
+        Because::CodexIsOff => "model.openai_runtime is off",
     };
     format!("{}, because {why}", runtime.name())
 }
 
 fn provider(provider: Option<&str>) -> String {
-    match provider {
-        None => "not set; Codex's own configuration chooses the provider".to_owned(),
-        Some(name) if THIS_BUILD.contains(&Runtime::OwnLoop) => name.to_owned(),
-        // Nothing reads it yet that could ask another one.
-        Some(name) if is_rerouted(Some(name)) => {
-            format!("{name}; Codex's own configuration chooses the provider")
-        }
-        Some(name) => format!(
-            "{name} has no effect in this build: turns run on Codex, whose own configuration chooses the provider"
-        ),
-    }
+    provider
+        .map_or_else(|| "not set; Codex's own configuration chooses the provider".to_owned(), str::to_owned)
 }
 
 fn words(login: &Login) -> String {
@@ -127,8 +114,4 @@ fn words(login: &Login) -> String {
         Login::NotNeeded => "not needed: the configured provider is not OpenAI".to_owned(),
         Login::Unknown { why } => format!("not known: {why}"),
     }
-}
-
-fn missing() -> Vec<Runtime> {
-    Runtime::ALL.into_iter().filter(|runtime| !THIS_BUILD.contains(runtime)).collect()
 }

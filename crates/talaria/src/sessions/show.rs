@@ -20,12 +20,13 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
     let info = &detail.info;
     let mut out = paint.text(Style::BOLD, &plain_line(info.title.trim())) + "\n";
     let codex = detail.codex.as_ref().map(|codex| format!(", Codex {codex}")).unwrap_or_default();
+    let provider = info.provider.as_ref().map(|provider| format!(", {provider}")).unwrap_or_default();
     let model = info.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
     let fields = [
         ("session", Some(look::session_id(&info.id, look).to_owned())),
         ("task", info.task.clone()),
         ("where", Some(info.cwd.clone())),
-        ("runtime", Some(format!("{}{codex}{model}", info.runtime))),
+        ("runtime", Some(format!("{}{codex}{provider}{model}", info.runtime))),
         ("thread", detail.thread.clone()),
         ("from", detail.origin.as_ref().map(|from| origin(from, look))),
         ("began", Some(ago(info.created_at, now))),
@@ -186,6 +187,7 @@ mod tests {
             kind: Kind::Exec,
             task: None,
             cwd: "/work".to_owned(),
+            provider: None,
             model: Some("gpt-5.5".to_owned()),
             created_at: at(1000),
             last_seq: 9,

@@ -30,7 +30,10 @@ pub(super) fn list(
     for task in tasks {
         sheet.row([
             task.id.clone(),
-            status_words(task.status).to_owned(),
+            match &task.waits_for {
+                Some(variables) => format!("waiting for {variables}"),
+                None => status_words(task.status).to_owned(),
+            },
             // Not when it started: it may wait for a place, or have been stopped before it had one.
             ago(task.created_at, now),
             ago(task.updated_at, now),

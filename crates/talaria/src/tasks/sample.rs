@@ -31,6 +31,7 @@ pub(super) fn line(id: &str, status: TaskStatus, title: &str) -> TaskLine {
         created_at: at(0),
         updated_at: at(90),
         completed_at: None,
+        waits_for: None,
     }
 }
 

@@ -129,6 +129,8 @@ fn new_task(options: &StartTask, start: Start) -> NewTask {
         terminal: if is_local { terminal() } else { None },
         turn: NewTurn {
             input: start.input,
+            provider: options.provider.clone(),
+            runtime: options.runtime,
             effort: options.effort.clone(),
             limit_ms: options.deadline.map(milliseconds),
             ..turn()

@@ -318,7 +318,7 @@ async fn commands_say_what_the_program_says(codex: Codex) {
         "Usage: /task",
         "user      [hello]",
         "no open requests",
-        "Runtimes of this build:",
+        "Runtimes:",
         "wrote ",
         "/codex-runtime",
         "theme mono, also next time",

@@ -45,20 +45,22 @@ async fn the_state_is_shown_with_codex_and_its_login(codex: Codex) {
     let shown = scene.run(&["codex-runtime"]).await.exits(0);
     shown.prints(&[
         "runtime    auto\n",
-        "used       codex_app_server, because this build has no other runtime\n",
+        "used       codex_app_server, because it is the default\n",
         &format!("codex      {}, {}\n", codex.version, codex.native.display()),
         "login      not needed: the configured provider is not OpenAI\n",
         "  codex_app_server: turns run in Codex",
-        "  not in it: own_loop",
-        "MCP servers in Talaria's configuration: docs\n",
-        "not reachable: delegate_task, memory, session_search, todo",
+        "  own_loop: turns run in Talaria",
+        "  on own_loop: run, process, read, ",
+        "  on both: talaria_recall, talaria_memory, ",
+        "MCP servers in Talaria's configuration, on both: docs\n",
     ]);
     let state = scene.run(&["codex-runtime", "--json"]).await.exits(0).json().remove(0);
     assert_eq!(state["openai_runtime"], "auto");
-    assert_eq!(state["verdict"], json!({ "runtime": "codex_app_server", "because": "only_one" }));
+    assert_eq!(state["verdict"], json!({ "runtime": "codex_app_server", "because": "usual" }));
     assert_eq!(state["codex"]["version"], codex.version.to_string());
     assert_eq!(state["codex"]["login"], json!({ "state": "not_needed" }));
-    assert_eq!(state["runtimes"].as_array().unwrap().len(), 1);
+    assert_eq!(state["runtimes"].as_array().unwrap().len(), 2);
+    assert_eq!(state["tools"]["own_loop"][0], "run");
     assert_eq!(state["tools"]["mcp_servers"], json!(["docs"]));
     assert_eq!(scene.engine_pid().await, None, "it starts no engine");
     assert_eq!(codex_config(&scene), before);
@@ -100,7 +102,7 @@ async fn a_running_turn_is_not_split(codex: Codex) {
     let refused = scene.run(&["codex-runtime", "on"]).await.exits(3);
     refused.complains(&["the runtime was not changed", id, "hint: wait until they end"]);
     assert_eq!(config(&scene), before);
-    scene.run(&["codex-runtime", "off"]).await.exits(0).prints(&["is auto already; nothing was changed"]);
+    scene.run(&["codex-runtime", "auto"]).await.exits(0).prints(&["is auto already; nothing was changed"]);
     gate.open();
     running.end().await.exits(0);
     let done = scene.run(&["codex-runtime", "on"]).await.exits(0);
@@ -118,8 +120,7 @@ async fn a_switch_changes_one_key_asks_codex_once_and_migrates_nothing() {
     on.prints(&[
         "runtime    codex_app_server (was auto), in ",
         "takes effect from the next turn",
-        "used       codex_app_server, because this build has no other runtime",
-        "not reachable on it: delegate_task, memory, session_search, todo",
+        "used       codex_app_server, because it was requested",
         "nothing of Codex was changed; `talaria migrate`",
     ]);
     assert_eq!(times_asked(&scene), 1);
@@ -132,10 +133,10 @@ async fn a_switch_changes_one_key_asks_codex_once_and_migrates_nothing() {
     let off = scene.run(&["codex-runtime", "Off", "--json"]).await.exits(0).json().remove(0);
     assert_eq!(
         (&off["openai_runtime"], &off["changed"], &off["effect"]),
-        (&json!("auto"), &json!(true), &json!("next_turn"))
+        (&json!("off"), &json!(true), &json!("next_turn"))
     );
     assert_eq!(times_asked(&scene), 1, "neither a no-op nor switching off asks Codex");
-    assert!(config(&scene).contains("openai_runtime = \"auto\"\n"));
+    assert!(config(&scene).contains("openai_runtime = \"off\"\n"));
     assert_eq!(codex_config(&scene), before);
     scene.run(&["codex-runtime", "codex"]).await.exits(2).complains(&["auto, codex_app_server, on, off"]);
     scene.close().await;
@@ -154,8 +155,8 @@ async fn without_codex_it_is_not_switched_on_and_can_be_switched_off() {
         .exits(0)
         .prints(&["codex      cannot be used: codex was not found", "-> run talaria setup"]);
     scene.configure("model.openai_runtime = \"codex_app_server\"\n");
-    scene.run(&["codex-runtime", "off"]).await.exits(0).prints(&["auto (was codex_app_server)"]);
-    assert_eq!(config(&scene), "model.openai_runtime = \"auto\"\n");
+    scene.run(&["codex-runtime", "off"]).await.exits(0).prints(&["off (was codex_app_server)"]);
+    assert_eq!(config(&scene), "model.openai_runtime = \"off\"\n");
     scene.close().await;
 }
 
@@ -178,13 +179,17 @@ async fn a_configuration_with_mistakes_is_told_and_only_the_key_itself_is_mended
 }
 
 #[tokio::test]
-async fn another_provider_is_told_to_have_no_effect_here() {
+async fn another_provider_runs_on_the_built_in_loop() {
     let mut scene = Scene::empty().await;
     scene.only_programs(&[]);
     scene.configure("[model]\nprovider = \"anthropic\"\nopenai_runtime = \"codex_app_server\"\n");
     let state = scene.run(&["codex-runtime", "--json"]).await.exits(0).json().remove(0);
     assert_eq!(state["provider"], "anthropic");
     assert_eq!(state["codex"]["version"], Value::Null);
-    scene.run(&["codex-runtime"]).await.exits(0).prints(&["anthropic has no effect in this build"]);
+    scene
+        .run(&["codex-runtime"])
+        .await
+        .exits(0)
+        .prints(&["used       own_loop, because Codex runs only OpenAI's models", "provider   anthropic\n"]);
     scene.close().await;
 }

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 57] = [
+    let texts: [(&[&str], ExpectFile); 58] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -48,6 +48,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
         (&["audit", "--help"], expect_file!["help/audit.txt"]),
         (&["usage", "--help"], expect_file!["help/usage.txt"]),
+        (&["providers", "test", "--help"], expect_file!["help/providers-test.txt"]),
         (&["completions", "--help"], expect_file!["help/completions.txt"]),
         (&["man", "--help"], expect_file!["help/man.txt"]),
         (&["status", "--help"], expect_file!["help/status.txt"]),

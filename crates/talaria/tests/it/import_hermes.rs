@@ -206,6 +206,34 @@ async fn an_imported_conversation_is_continued_with_what_was_said(codex: Codex) 
     scene.close().await;
 }
 
+#[tokio::test]
+async fn an_imported_conversation_is_continued_on_the_built_in_loop_too() {
+    let scene = crate::own_loop::scene().await;
+    let theirs = hermes(&scene).await;
+    let moved =
+        format!("update sessions set cwd = '{}' where title = 'Files of the site'", scene.work().display());
+    change(&theirs.join("state.db"), &moved).await;
+    fs::remove_file(theirs.join("config.yaml")).unwrap();
+    scene.run(&["import", "hermes"]).await.exits(0);
+    let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    let site = listed.iter().find(|info| info["title"] == "Files of the site").unwrap();
+    let id = site["id"].as_str().unwrap();
+    scene.model.push(Reply::say("There are two."));
+    let arguments = ["--resume", id, "how many files were there"];
+    let ended = crate::own_loop::exec(&scene, "messages", &arguments).await.exits(0);
+    let notice = "this conversation came from hermes; it continues on the built-in loop";
+    assert!(format!("{}{}", ended.stdout, ended.stderr).contains(notice), "{ended}");
+    let asked = scene.model.requests().pop().unwrap().body["messages"].to_string();
+    assert!(asked.contains("earlier_conversation") && asked.contains("Two: README.md and src."), "{asked}");
+    assert_eq!(asked.matches("how many files were there").count(), 1, "{asked}");
+    scene.model.push(Reply::say("Yes."));
+    let ended = scene.run(&["exec", "--resume", id, "really"]).await.exits(0);
+    assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("came from hermes"), "once: {ended}");
+    let asked = scene.model.requests().pop().unwrap().body["messages"].to_string();
+    assert!(asked.contains("There are two.") && asked.contains("Two: README.md"), "{asked}");
+    scene.close().await;
+}
+
 async fn one_without_a_directory_is_not_continued_and_that_is_said(codex: Codex) {
     let scene = Scene::real(&codex).await;
     hermes(&scene).await;

@@ -33,6 +33,7 @@ mod memory;
 mod migrate;
 mod options;
 mod outliving;
+mod own_loop;
 mod pdf;
 mod previous_version;
 mod providers;

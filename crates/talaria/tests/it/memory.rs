@@ -193,3 +193,29 @@ async fn an_edit_between_the_comparison_and_the_exchange_is_kept() {
     assert!(texts.contains(&"Added 2".to_owned()) && texts.contains(&"Added 3".to_owned()), "{texts:?}");
     scene.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_of_an_editor_that_truncates_and_then_writes_is_kept() {
+    use std::io::Write as _;
+
+    let mut scene = Scene::empty().await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    scene.run(&["memory", "add", "there before"]).await.exits(0);
+    let path = scene.home().join("memories/USER.md");
+    let mut trap = points.trap("before:memory-empty-file", 0);
+    // The editor has the file open and empty; Talaria looks at it and has something to write.
+    let mut editor = fs::File::create(&path).unwrap();
+    let running = scene.start(&["memory", "add", "added meanwhile"]);
+    let held = trap.reached().await.unwrap();
+    editor.write_all(b"there before\n\xc2\xa7\ntyped by hand\n").unwrap();
+    drop(editor);
+    drop(held);
+    running.end().await.exits(0);
+    let rows = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
+    let texts: Vec<_> = rows.iter().map(|row| row["text"].as_str().unwrap()).collect();
+    assert_eq!(texts, ["there before", "typed by hand", "added meanwhile"], "nothing is lost, nothing twice");
+    let history = scene.run(&["memory", "history", "--json"]).await.exits(0).json();
+    assert_eq!(history.len(), 3, "and nothing was removed in between: {history:?}");
+    scene.close().await;
+}

@@ -3,17 +3,19 @@
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
-//! Talaria's own tools, `delegation` to results of delegated tasks, `review` to reviews of finished turns. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
+//! Talaria's own tools, `delegation` to results of delegated tasks, `review` to reviews of finished turns, `own_loop` to turns of the
+//! built-in loop. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
 //! text, and reports each.
 
 mod audit;
 mod calls;
-mod database;
+pub(crate) mod database;
 mod delegation;
 mod escrow;
 mod fault;
 mod first_start;
 pub(crate) mod lane;
+mod own_loop;
 mod play;
 mod review;
 mod words;

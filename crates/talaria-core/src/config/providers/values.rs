@@ -1,12 +1,13 @@
 //! The single values of `[providers.NAME]`: valid values, and the message about an invalid one.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use toml_edit::Item;
 use url::{Host, Url};
 
-use super::super::keys::{Wrong, wrong_type};
+use super::super::keys::{Wrong, duration, wrong_type};
 use super::did_you_mean;
 use crate::nearest::nearest;
 use crate::provider::{ModelPrice, ProviderApi};
@@ -54,6 +55,15 @@ pub(super) fn is_readable_on_the_way(base_url: &str) -> bool {
         None => true,
     };
     url.scheme() == "http" && !is_near
+}
+
+/// A limit of zero would cut every request.
+pub(super) fn idle_timeout(item: &Item) -> Result<Duration, Wrong> {
+    let limit = duration(item)?;
+    if limit.is_zero() {
+        return Err(wrong("must be longer than nothing", None));
+    }
+    Ok(limit)
 }
 
 pub(super) fn api(item: &Item) -> Result<ProviderApi, Wrong> {

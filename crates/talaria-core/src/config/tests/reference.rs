@@ -179,6 +179,12 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("tools.web", "`true`", "Whether new conversations offer the model the tool `talaria_web`"),
     (
+        "web.searxng_url",
+        "none",
+        "Address of a SearXNG (with its JSON format switched on): new conversations on the built-in loop have the tool \
+         `web_search`",
+    ),
+    (
         "web.allow",
         "none",
         "Hosts that the model may read although their addresses are private: names or addresses, with a port or without",
@@ -195,7 +201,11 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("model.effort", "", "The reasoning effort; the model decides which words exist"),
     ("model.allow_unlisted", "`false`", "Send a model of OpenAI that Codex does not list"),
     ("model.provider", "", "Counts as soon as there is another runtime; Codex has its own setting"),
-    ("model.openai_runtime", "`auto`", "Who runs the turns; in this version always Codex"),
+    (
+        "model.openai_runtime",
+        "`auto`",
+        "Who runs conversations with OpenAI's models: Codex where it is installed (`auto`), Codex, or never Codex (`off`); other providers run on the built-in loop",
+    ),
 ];
 
 /// Meaning of each key of `[mcp_servers.NAME]`.
@@ -223,6 +233,10 @@ const PROVIDER_KEYS: &[(&str, &str)] = &[
     ("key_file", "A file (mode 600) with the key; instead of `key_env`"),
     ("headers", "Further headers of every request; none that carries a key"),
     ("extra_body", "Members that are added to the body of every request"),
+    (
+        "idle_timeout",
+        "How long the provider may send nothing of an answer before the request counts as cut (5 minutes; for servers on this machine or network an hour without a byte)",
+    ),
     ("models", "`[providers.NAME.models.MODEL]`: what is known of a model"),
 ];
 

@@ -16,11 +16,13 @@ use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::principal::Principal;
 use talaria_core::request::Who;
+use talaria_core::runtime::Runtime;
 use talaria_guard::plain;
 use talaria_store::{AuditOutcome, NewAudit, UsageFilter};
 
 use crate::engine::Engine;
 use crate::engine::queries::views;
+use crate::engine::run::runtime::runtime_of;
 use crate::peer_process;
 use talaria_codex::conversation::Command;
 use talaria_home::clock::now_ms;
@@ -197,6 +199,9 @@ impl Engine {
 
     /// One line for the person, in every conversation that has a turn on the Codex above the caller.
     async fn report_refusal(&self, action: &str, subject: Option<&str>) {
+        if let PeerClass::BelowKeeper { .. } = self.identity.class() {
+            return self.report_to_loops(action, subject).await;
+        }
         let Some(codex) = self.identity.class().codex() else { return };
         let Some(nonce) = self.inner.hosts.nonce_of(codex) else { return };
         let Ok(unsettled) = self.inner.shelf.store.unsettled().await else { return };
@@ -208,6 +213,25 @@ impl Engine {
             action.replace('_', " "),
         );
         for (session, _) in unsettled.iter().filter(|(session, _)| session.host.as_deref() == Some(&nonce)) {
+            let event = Event::Warning { message: message.clone() };
+            self.inner.desk.tell(&session.id, Command::Report { event: Box::new(event) });
+        }
+    }
+
+    /// One line for the person, in every conversation on the built-in loop that has a turn: which of them started the command
+    /// cannot be seen from its process alone.
+    async fn report_to_loops(&self, action: &str, subject: Option<&str>) {
+        let Ok(unsettled) = self.inner.shelf.store.unsettled().await else { return };
+        let subject = subject.map(|id| format!(" {}", shortened(id))).unwrap_or_default();
+        let message = format!(
+            "a command of the built-in loop (process {}) tried to use Talaria as you ({}{subject}) and was refused; `talaria \
+             audit` shows it",
+            self.identity.evidence().pid.unwrap_or_default(),
+            action.replace('_', " "),
+        );
+        for (session, _) in
+            unsettled.iter().filter(|(session, _)| runtime_of(session) == Some(Runtime::OwnLoop))
+        {
             let event = Event::Warning { message: message.clone() };
             self.inner.desk.tell(&session.id, Command::Report { event: Box::new(event) });
         }

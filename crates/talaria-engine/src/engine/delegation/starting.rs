@@ -16,13 +16,16 @@ use talaria_core::event::Started;
 use talaria_core::ids::SessionId;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_core::principal::Principal;
+use talaria_core::provider::CODEX_PROVIDER;
 use talaria_core::quantity::quantity;
+use talaria_core::runtime::{Runtime, RuntimeChoice};
 use talaria_core::tool::ToolInvocation;
 use talaria_store::{DelegationRow, NewDelegation, SessionRow, StoreError, ToolCallKey};
 
 use super::DelegatedGoal;
 use crate::engine::Inner;
 use crate::engine::run::input;
+use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::TaskStart;
 use crate::engine::tools::ledger::ToolFailure;
@@ -133,6 +136,11 @@ impl Inner {
             Some(context) => format!("{}\n\nContext:\n{context}", goal.goal),
             None => goal.goal,
         };
+        // Not what is usual by now: the task has what its parent has.
+        let (provider, runtime) = match runtime_of(&parent.row) {
+            Some(Runtime::OwnLoop) => (settings.provider().map(str::to_owned), RuntimeChoice::Off),
+            _ => (Some(CODEX_PROVIDER.to_owned()), RuntimeChoice::CodexAppServer),
+        };
         let new = NewTask {
             cwd: parent.row.cwd.clone(),
             model: Some(parent.started.model.clone()).filter(|model| !model.is_empty()),
@@ -147,6 +155,8 @@ impl Inner {
             terminal: None,
             turn: NewTurn {
                 input: input::text(text),
+                provider,
+                runtime: Some(runtime),
                 effort: parent.started.effort.clone(),
                 caller: settings.caller(),
                 ..NewTurn::default()

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use talaria_codex_proto::turn::RequestIdentity;
+use talaria_core::ids::ItemId;
 use talaria_store::RequestOrigin;
 
 /// Who asks.
@@ -11,6 +12,11 @@ use talaria_store::RequestOrigin;
 pub(crate) enum Asker {
     /// Codex, which offers the question again under the same JSON-RPC id.
     Codex(RequestIdentity),
+    /// A call of the built-in loop, which finds its request again by the step.
+    LoopCall {
+        /// The step.
+        item: ItemId,
+    },
     /// Talaria itself, which asks again by itself what it asked before.
     Talaria {
         /// What for.
@@ -44,7 +50,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use talaria_core::ids::{ItemId, RequestId, ThreadId};
+    use talaria_core::ids::{RequestId, ThreadId};
 
     use super::*;
 

@@ -4,7 +4,7 @@
 use talaria_codex_proto::turn::{AnswerStage, Fate, Record, RecordedRequest, RequestIdentity};
 use talaria_core::escrow;
 use talaria_core::event::Event;
-use talaria_core::ids::TicketId;
+use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_core::veil::EventRedactor;
 use talaria_guard::place::Place;
@@ -100,13 +100,26 @@ impl Journal {
 
     /// Opens a request of Talaria itself.
     pub(crate) fn open_own(&mut self, id: &TicketId, ask: Ask, about: QuestionTopic) {
-        let opened = Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place: None, digest: None };
-        EventRedactor::default().cover(opened, &mut |event| {
-            if let Event::RequestOpened { ask, .. } = &event {
-                self.new_request(id, ask, Asker::Talaria { about }, None, None);
-            }
-            self.event(event);
-        });
+        self.open_covered(id, ask, Asker::Talaria { about }, None);
+    }
+
+    /// Opens a request about a call of the built-in loop, which would happen at `place`.
+    pub(crate) fn open_for_call(&mut self, id: &TicketId, ask: Ask, place: Option<Place>, item: &ItemId) {
+        self.open_covered(id, ask, Asker::LoopCall { item: item.clone() }, place);
+    }
+
+    fn open_covered(&mut self, id: &TicketId, ask: Ask, asker: Asker, place: Option<Place>) {
+        let ask = covered(&ask);
+        self.new_request(id, &ask, asker, place, None);
+        self.event(Event::RequestOpened { id: id.clone(), ask: Box::new(ask), place, digest: None });
+    }
+
+    /// Is this request closed, or its answer delivered, with what is written next?
+    pub(crate) fn is_closing(&self, id: &TicketId) -> bool {
+        let is_final = |state: RequestState| matches!(state, RequestState::Delivered | RequestState::Void);
+        self.changes.iter().any(|change| {
+            matches!(change, Change::Request(patch) if patch.id == *id && patch.state.is_some_and(is_final))
+        })
     }
 
     /// Closes a question of Talaria's own: `decision` has its effect in the same transaction.
@@ -186,6 +199,19 @@ impl Journal {
             .then(|| self.shelf.seal.close(&answer.revealed().to_string()).ok())
             .flatten()
     }
+}
+
+/// A request with its secrets masked, as it is stored and shown.
+pub(crate) fn covered(ask: &Ask) -> Ask {
+    let shown =
+        Event::RequestOpened { id: TicketId::new(""), ask: Box::new(ask.clone()), place: None, digest: None };
+    let mut found = None;
+    EventRedactor::default().cover(shown, &mut |event| {
+        if let Event::RequestOpened { ask, .. } = event {
+            found = Some(*ask);
+        }
+    });
+    found.unwrap_or_else(|| ask.clone())
 }
 
 /// The turn no longer waits for the answer. An answer that is stored but was not delivered to the turn is kept.

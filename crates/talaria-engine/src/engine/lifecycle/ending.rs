@@ -11,11 +11,14 @@ use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller::Needs;
+use crate::engine::lifecycle::loop_commands;
 use crate::engine::lifecycle::stop_marker;
 use talaria_codex::conversation::Command;
 
 /// How long running turns may take to stop when the engine ends.
 const STOPPING: Duration = Duration::from_secs(8);
+/// How long MCP servers may take to end.
+const SERVERS: Duration = Duration::from_secs(4);
 /// How often an engine checks whether it is needed.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -110,8 +113,10 @@ impl Inner {
         if keep_turns {
             self.hosts.detach();
         } else {
-            self.hosts.close().await;
+            tokio::join!(self.hosts.close(), loop_commands::end_all(&self.loop_commands));
         }
+        // Their keepers end what does not end by itself.
+        let _ = tokio::time::timeout(SERVERS, self.server_room.close()).await;
         self.shelf.store.close().await;
         self.gone.send_replace(true);
     }

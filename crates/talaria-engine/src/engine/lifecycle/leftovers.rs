@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use crate::engine::lifecycle::loop_commands;
 use crate::engine::lifecycle::stop_marker;
 use crate::engine::{Holder, Lock, LockError, is_locked};
 use talaria_codex::directory::{self, HostPaths};
@@ -22,6 +23,7 @@ use talaria_codex::stderr::HostStderr;
 use talaria_home::descendants::{self, ProcessEntry};
 use talaria_home::foreign_process::ForeignProcess;
 use talaria_home::home::TalariaHome;
+use talaria_tools::keeper::{COMMAND_MARK, CommandId, CommandState};
 
 /// How long what was killed may take to be gone, and how often that is looked at.
 const GONE_LIMIT: Duration = Duration::from_secs(5);
@@ -90,6 +92,8 @@ pub async fn end(home: &TalariaHome, holder: &Holder) -> Result<LeftEnded, LockE
     let found = of_ids(home, &own);
     let nonces: Vec<String> = nonces(&found).into_iter().collect();
     stop_marker::begin(home.root(), &nonces);
+    // Their keepers end them and write how they ended; what is left is killed with the rest.
+    loop_commands::end_all(&loop_commands::command_room(home)).await;
     Ok(end_found(home, &own, found).await)
 }
 
@@ -134,7 +138,8 @@ async fn end_found(home: &TalariaHome, own: &OwnHosts, found: Vec<LeftProcess>) 
 }
 
 fn nonces(processes: &[LeftProcess]) -> BTreeSet<String> {
-    processes.iter().map(|process| process.nonce.clone()).collect()
+    let hosts = processes.iter().filter(|process| !process.nonce.is_empty());
+    hosts.map(|process| process.nonce.clone()).collect()
 }
 
 /// The processes of hosts that carry one of the ids, or that work in a directory of this home, and what is below them.
@@ -157,9 +162,31 @@ fn of_ids(home: &TalariaHome, own: &OwnHosts) -> Vec<LeftProcess> {
         let kind = if is_codex { LeftKind::Codex } else { LeftKind::Command };
         found.insert(entry.pid, process(entry, kind, command, &nonce));
     }
+    for entry in of_loop(home) {
+        let command = descendants::command_line(entry.pid);
+        // It belongs to no host.
+        found.entry(entry.pid).or_insert_with(|| process(entry, LeftKind::Command, command, ""));
+    }
     let itself = i32::try_from(std::process::id()).unwrap_or_default();
     found.remove(&itself);
     found.into_values().collect()
+}
+
+/// The processes of commands of the built-in loop whose directories are in this home and were written here.
+fn of_loop(home: &TalariaHome) -> Vec<ProcessEntry> {
+    let room = loop_commands::command_room(home);
+    let mut states = HashMap::new();
+    let mut left = Vec::new();
+    for (entry, id) in descendants::carrying_prefix(COMMAND_MARK, "") {
+        let state = states.entry(id).or_insert_with_key(|id| {
+            let id: CommandId = id.parse().ok()?;
+            room.find(&id).ok()?.state().ok()
+        });
+        if !matches!(state, None | Some(CommandState::Missing | CommandState::Copied)) {
+            left.push(entry);
+        }
+    }
+    left
 }
 
 /// A host that is left over.

@@ -5,7 +5,9 @@
 //! task of each session continues them.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use talaria_core::access::Identity;
@@ -27,6 +29,7 @@ use crate::engine::hooks::HookDesk;
 use crate::engine::journal::{self, EngineServices};
 use crate::engine::lifecycle::copies;
 use crate::engine::lifecycle::host_register::{self, Hotel};
+use crate::engine::lifecycle::loop_commands;
 use crate::engine::lifecycle::stop_marker;
 use crate::engine::lifecycle::trouble::Troubles;
 use crate::engine::memory::MemoryDesk;
@@ -34,6 +37,7 @@ use crate::engine::open_store;
 use crate::engine::queries::views;
 use crate::engine::run::background::BackgroundList;
 use crate::engine::run::desk::{Desk, Work};
+use crate::engine::run::providers::ProviderKeys;
 use crate::engine::run::resolve::Resolver;
 use crate::engine::run::rulebook::Rulebook;
 use crate::engine::run::servers::Servers;
@@ -44,6 +48,7 @@ use crate::engine::tasks::queue::{Place, Queue, Room};
 use crate::engine::tools::WebReader;
 use crate::engine::tools::ledger::CallLedger;
 use crate::engine::tools::questions::TurnQuestions;
+use talaria_agent::transport::{ModelTransport, Roots};
 use talaria_codex::HostTransport;
 use talaria_codex::host::{HostSpec, reap_strays};
 use talaria_codex::host_register::{HostRecord, HostRegister as _};
@@ -54,9 +59,12 @@ use talaria_home::clock::now_ms;
 use talaria_home::faults;
 use talaria_home::home::{HomeError, TalariaHome};
 use talaria_home::lock::{Holder, Lock, LockError};
+use talaria_mcp::{ServerKeeper, ServerRoom};
 
 /// How many hosts are looked at at once.
 const AT_ONCE: usize = 8;
+/// How long an MCP server of the loop runs without a call.
+const IDLE_SERVER: Duration = Duration::from_secs(10 * 60);
 
 /// Why an engine did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -77,7 +85,7 @@ pub enum OpenError {
     #[error("cannot write {}: {cause}", path.display())]
     Identity {
         /// The file.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         cause: std::io::Error,
     },
@@ -85,7 +93,7 @@ pub enum OpenError {
     #[error("cannot use the key {}: {cause}", path.display())]
     Key {
         /// The file.
-        path: std::path::PathBuf,
+        path: PathBuf,
         /// Why.
         cause: std::io::Error,
     },
@@ -135,6 +143,7 @@ impl Engine {
             since: views::time(now_ms()),
         };
         let has_delegations = store.has_delegations().await?.into();
+        let models = Arc::new(ModelTransport::new(Roots::System));
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
             info,
@@ -173,6 +182,11 @@ impl Engine {
             refusals: caller::Refusals::default(),
             rulebook: Rulebook::default(),
             resolver: Resolver::default(),
+            provider_keys: ProviderKeys::default(),
+            server_room: ServerRoom::new(server_keeper(), Arc::clone(&models), IDLE_SERVER),
+            models,
+            debug_requests: options.debug_requests.clone(),
+            loop_commands: loop_commands::command_room(&home),
             callers: Arc::default(),
             home,
             tasks: TaskTracker::new(),
@@ -186,8 +200,13 @@ impl Engine {
         if left > 0 {
             tracing::warn!("{left} calls of tools were running when the last engine ended");
         }
+        let cut = inner.shelf.store.abandon_attempts(epoch, now_ms()).await?;
+        if cut > 0 {
+            tracing::warn!("{cut} requests to models were not answered when the last engine ended");
+        }
         faults::point("open:hosts").await;
         inner.adopt_hosts().await?;
+        inner.sweep_commands().await?;
         inner.take_up_background().await?;
         inner.take_up_turns().await?;
         inner.take_up_reviews().await?;
@@ -315,4 +334,9 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// MCP servers run below this program.
+fn server_keeper() -> ServerKeeper {
+    ServerKeeper { program: loop_commands::own_program(), arguments: vec!["keep-server".into()] }
 }

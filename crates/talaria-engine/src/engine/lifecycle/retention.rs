@@ -46,7 +46,17 @@ impl Engine {
             if prune.dry_run {
                 return Ok((going.events, before, before - going.bytes, going));
             }
+            let mut commands = Vec::new();
+            for session in &going.sessions {
+                commands.push((session.id.clone(), self.inner.commands_of(&session.id).await?));
+            }
             let gone = store.prune(&policy, now).await?;
+            for (session, commands) in commands {
+                // One that began to work meanwhile stays.
+                if store.session(&session).await?.is_none() {
+                    self.inner.remove_commands(commands).await;
+                }
+            }
             let after = store.size().await?;
             Ok((gone.events, before, after.file_bytes + after.log_bytes, going))
         };

@@ -1,11 +1,13 @@
 //! The files that mirror the memory: edits by a person become changes of rows, and changed rows are written to the
 //! files.
 //!
-//! A file that cannot be read never counts as empty: it is left unchanged until it can be read. One that is not text is
+//! A file that cannot be read never counts as empty: it is left unchanged until it can be read. One that is empty since a moment
+//! ago may be in the hands of an editor that truncated it and writes next, so it is looked at again. One that is not text is
 //! renamed, unchanged. The rows are right at every moment; a file that cannot be written is written later.
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use talaria_core::memory::merge::merge;
 use talaria_core::memory::scan::flag;
@@ -22,6 +24,10 @@ use crate::engine::Inner;
 
 /// How often a file or the rows may change while they are compared.
 const TRIES: usize = 5;
+/// For how long an empty file may be one that an editor writes.
+const EDITOR_WRITES: Duration = Duration::from_millis(500);
+/// The pause until such a file is looked at again.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Content of a file.
 enum MirrorFile {
@@ -58,11 +64,21 @@ impl Inner {
         notes: &mut Vec<String>,
     ) -> Result<Result<(), UserFileError>, StoreError> {
         let mut tries = 1;
+        let looked_at = Instant::now();
         loop {
             let read = match blocking(path, read).await {
                 Ok(read) => read,
                 Err(error) => return Ok(Err(error)),
             };
+            // Replacing it now would take the editor's text with it: it is written into the file that was replaced.
+            if looked_at.elapsed() < EDITOR_WRITES
+                && matches!(&read, MirrorFile::Text(text) if text.is_empty())
+                && blocking(path, |path| Ok(was_just_changed(path))).await.unwrap_or(false)
+            {
+                faults::point("before:memory-empty-file").await;
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
             if let MirrorFile::SetAside(kept) = &read {
                 let (name, kept) = (path.display(), kept.display());
                 notes.push(format!(
@@ -163,6 +179,13 @@ fn read(path: &Path) -> Result<MirrorFile, UserFileError> {
         Err(UserFileError::NotUtf8 { .. }) => set_aside(path).map(MirrorFile::SetAside),
         Err(error) => Err(error),
     }
+}
+
+/// Says whether a file was changed so recently that more may follow. A time in the future says nothing.
+fn was_just_changed(path: &Path) -> bool {
+    let modified = std::fs::metadata(path).and_then(|found| found.modified());
+    let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+    age.is_some_and(|age| age < EDITOR_WRITES)
 }
 
 /// Renames a file within its directory, to an unused name.

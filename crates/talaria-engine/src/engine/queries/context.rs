@@ -1,22 +1,29 @@
-//! Token cost of a conversation's prompt: Talaria's own parts as recorded, the rest attributed to the runtime.
+//! Token cost of a conversation's prompt: Talaria's own parts as recorded, the rest attributed to Codex. On the built-in loop every
+//! part is Talaria's.
 
 use talaria_core::api::{ContextPart, ContextReport, Problem};
 use talaria_core::event::Event;
 use talaria_core::memory::snapshot::MemorySnapshot;
 use talaria_core::prompt_cost::{account, part};
+use talaria_core::runtime::Runtime;
 use talaria_core::tool::{OfferedTool, contract};
 use talaria_store::{SessionRow, StoreError};
 
 use crate::engine::Engine;
 use crate::engine::queries::views;
+use crate::engine::run::runtime::{loop_prompt_parts, runtime_of};
 use crate::engine::run::settings::Wanted;
 
 impl Engine {
     /// What every part of a conversation's prompt costs.
     pub async fn context(&self, id: &str) -> Result<ContextReport, Problem> {
         let row = self.find(id).await?;
+        let runtime = runtime_of(&row);
         let read = async {
-            let parts = self.context_parts(&row).await?;
+            let parts = match runtime {
+                Some(Runtime::OwnLoop) => loop_prompt_parts(&self.inner, &row).await?,
+                _ => self.context_parts(&row).await?,
+            };
             let usage = self.inner.shelf.store.last_event_of(&row.id, "usage_updated").await?;
             Ok::<_, StoreError>((parts, usage))
         };
@@ -26,7 +33,10 @@ impl Engine {
             Some(Event::UsageUpdated { input, window, .. }) => (input, window),
             _ => (None, None),
         };
-        Ok(account(row.id.to_string(), parts, input, window))
+        let report = account(row.id.to_string(), parts, input, window);
+        // All of a prompt of the loop is listed: what is left is only how the provider counts.
+        let rest = report.rest.filter(|_| runtime != Some(Runtime::OwnLoop));
+        Ok(ContextReport { runtime: row.runtime, rest, ..report })
     }
 
     async fn context_parts(&self, row: &SessionRow) -> Result<Vec<ContextPart>, StoreError> {

@@ -8,7 +8,7 @@ use talaria_core::api::{
     TurnInfo, UsageBy, UsageSum,
 };
 use talaria_core::escrow::Binding;
-use talaria_core::event::Event;
+use talaria_core::event::{Event, Started};
 use talaria_core::ids::{ItemId, TicketId, short_id};
 use talaria_core::item::{ItemBody, Status};
 use talaria_core::outcome::Report;
@@ -20,6 +20,7 @@ use talaria_store::{
 };
 
 use crate::engine::journal::rows;
+use crate::engine::run::settings::Settings;
 use crate::engine::seal::Seal;
 
 pub(crate) fn time(ms: i64) -> Timestamp {
@@ -54,10 +55,21 @@ pub(crate) fn session(session: &SessionRow) -> SessionInfo {
         kind: kind(session.kind),
         task: session.alias.clone(),
         cwd: session.cwd.clone(),
+        provider: provider_of(session),
         model: session.model.clone(),
         created_at: time(session.created_at),
         last_seq: session.last_seq,
     }
+}
+
+/// The model provider: the one that was chosen last, or the one that the first turn reported.
+fn provider_of(session: &SessionRow) -> Option<String> {
+    let chosen = Settings::of_row(session).and_then(|settings| settings.provider().map(str::to_owned));
+    let reported = || {
+        let started: Started = serde_json::from_str(session.started.as_deref()?).ok()?;
+        Some(started.provider).filter(|provider| !provider.is_empty())
+    };
+    chosen.or_else(reported)
 }
 
 pub(crate) fn origin(origin: OriginRow) -> SessionOrigin {
@@ -104,6 +116,8 @@ pub(crate) fn running(session: &SessionRow, turn: &TurnRow, host: Option<i32>) -
         title: session.title.clone().unwrap_or_default(),
         since: time(turn.sent_at.unwrap_or(turn.created_at)),
         host,
+        // Only the turn itself knows.
+        waits_for: None,
     }
 }
 
@@ -160,6 +174,10 @@ pub(crate) fn usage(by: UsageBy, row: UsageSumRow, title: Option<String>) -> Usa
         title,
         requests: u64::try_from(row.requests).unwrap_or_default(),
         unreported: u64::try_from(row.unreported).unwrap_or_default(),
+        estimated: u64::try_from(row.estimated).unwrap_or_default(),
+        asked: row.asked,
+        amount: row.amount,
+        unpriced: u64::try_from(row.unpriced).unwrap_or_default(),
         usage: row.usage,
         last_at: time(row.last_at),
     }
@@ -265,7 +283,7 @@ pub(crate) fn summarise(event: &Event) -> Option<String> {
             None => report.outcome.word().to_owned(),
         },
         Event::SessionStarted(started) => format!("opened on Codex {}", started.codex),
-        Event::TurnStarted { .. } => "Codex began to work".to_owned(),
+        Event::TurnStarted { .. } => "the turn began".to_owned(),
         Event::HostReplaced { message } => message.clone(),
         _ => return None,
     };

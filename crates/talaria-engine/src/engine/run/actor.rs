@@ -282,12 +282,9 @@ impl Actor {
             }
             (Err(report), Purpose::Send) => return refuse(&mut journal, *report).await,
             (Err(report), Purpose::TakeUp) => {
-                let (flown, _) = opening::flight(&shelf, turn, &row, &mut Opened::default()).await?;
-                for request in flown.flight.requests {
-                    journal.abandon(request);
-                }
                 let why = report.message.clone().unwrap_or_default();
-                return refuse(&mut journal, lost(format!("Talaria ended while the turn ran; {why}"))).await;
+                let why = format!("Talaria ended while the turn ran; {why}");
+                return self.lose(journal, turn, &row, why).await;
             }
         };
         let mut content = self.engine.unseal(turn);
@@ -341,11 +338,36 @@ impl Actor {
             None => conversation.run(prompt, &mut commands, &mut journal).await,
             Some(flown) => conversation.resume(prompt, flown, &mut commands, &mut journal).await,
         };
-        if journal.is_broken() {
-            self.conversation = None;
-            return Err(StoreError::Closed);
+        match journal.broken_by().cloned() {
+            None => Ok(report),
+            // What was to be written contradicts the rows, so writing it again does not help, and no other engine is in charge.
+            Some(StoreError::Conflict(why)) => {
+                let why = format!("Talaria could not record what happened in the turn: {why}");
+                self.conversation = None;
+                let task = self.card(&row).await?;
+                let journal = Journal::new(shelf, self.seat.feed.clone(), self.id.clone(), turn, task);
+                self.lose(journal, turn, &row, why).await
+            }
+            Some(_) => {
+                self.conversation = None;
+                Err(StoreError::Closed)
+            }
         }
-        Ok(report)
+    }
+
+    /// Ends a turn that cannot be followed any further, with its requests.
+    async fn lose(
+        &self,
+        mut journal: Journal,
+        turn: &TurnRow,
+        row: &SessionRow,
+        why: String,
+    ) -> Result<Report, StoreError> {
+        let (flown, _) = opening::flight(&self.engine.shelf, turn, row, &mut Opened::default()).await?;
+        for request in flown.flight.requests {
+            journal.abandon(request);
+        }
+        refuse(&mut journal, lost(why)).await
     }
 
     /// The input of the last turns, which wait; at most this many.

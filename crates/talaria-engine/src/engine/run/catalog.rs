@@ -16,6 +16,7 @@ use talaria_core::api::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers, Pr
 use talaria_core::event::{RateLimits, Started};
 use talaria_core::input::InputPart;
 use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice, check_images};
+use talaria_core::runtime::Runtime;
 use talaria_guard::plain::one_line;
 use talaria_guard::redact::redact;
 use talaria_store::SessionRow;
@@ -65,7 +66,8 @@ pub(crate) struct CheckedTurn<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) effort: Option<&'a str>,
     pub(crate) input: &'a [InputPart],
-    pub(crate) codex: &'a CodexChoice,
+    pub(crate) runtime: Runtime,
+    pub(crate) codex: Option<&'a CodexChoice>,
     /// The conversation that it continues.
     pub(crate) session: Option<&'a SessionRow>,
 }
@@ -74,6 +76,10 @@ impl Engine {
     /// Refuses a model or an effort that Codex would not run, and images that the model cannot see, before the turn is
     /// recorded. If Codex cannot be asked, nothing is refused: the turn reports the problem.
     pub(crate) async fn check_choice(&self, turn: CheckedTurn<'_>) -> Result<(), Problem> {
+        // A provider of the built-in loop says itself what it refuses.
+        let Some(codex) = turn.codex.filter(|_| turn.runtime == Runtime::CodexAppServer) else {
+            return Ok(());
+        };
         let started = turn.session.and_then(|session| session.started.as_deref()).and_then(read_started);
         // Values that Codex reported as in force were validated before.
         let is_new_model = |model: &&str| started.as_ref().is_none_or(|started| started.model != **model);
@@ -84,8 +90,8 @@ impl Engine {
         if model.is_none() && effort.is_none() && !has_image {
             return Ok(());
         }
-        let Some(host) = self.host_to_ask(&turn).await else { return Ok(()) };
-        let Some(offers) = listed_models(&host, turn.cwd, &turn.codex.surroundings).await else {
+        let Some(host) = self.host_to_ask(&turn, codex).await else { return Ok(()) };
+        let Some(offers) = listed_models(&host, turn.cwd, &codex.surroundings).await else {
             return Ok(());
         };
         let asked = || turn.session.and_then(|session| session.model.as_deref());
@@ -126,12 +132,12 @@ impl Engine {
     }
 
     /// The host that would run the turn.
-    async fn host_to_ask(&self, turn: &CheckedTurn<'_>) -> Option<Arc<Host>> {
+    async fn host_to_ask(&self, turn: &CheckedTurn<'_>, codex: &CodexChoice) -> Option<Arc<Host>> {
         let own = turn.session.and_then(|session| self.inner.hosts.named(session.host.as_deref()?));
         if let Some(host) = own.filter(|host| host.is_alive()) {
             return Some(host);
         }
-        let spec = self.inner.host_spec(turn.codex).ok()?;
+        let spec = self.inner.host_spec(codex).ok()?;
         self.inner.hosts.get(&spec).await.ok()
     }
 }

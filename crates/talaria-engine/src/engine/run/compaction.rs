@@ -5,12 +5,14 @@
 
 use talaria_core::api::{Compact, Problem, ProblemCode, SessionStarted};
 use talaria_core::next_step::NextStep;
+use talaria_core::runtime::Runtime;
 
 use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::lifecycle::imports;
 use crate::engine::run::desk::Work;
 use crate::engine::run::input;
+use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::settings::Settings;
 use talaria_home::faults;
 
@@ -28,6 +30,10 @@ impl Engine {
         if last.as_ref().is_some_and(|last| last.settled_at.is_none()) {
             let message = "a turn runs on this session, and shortening the conversation would stop it";
             return Err(Problem::new(ProblemCode::Busy, message).next(NextStep::StopTurn));
+        }
+        if runtime_of(&session) == Some(Runtime::OwnLoop) {
+            let message = "conversations on the built-in loop cannot be shortened";
+            return Err(Problem::new(ProblemCode::Conflict, message).try_this("start a new conversation"));
         }
         if session.thread.is_none() {
             let message = "there is nothing to shorten: Codex has run no turn of this conversation yet";

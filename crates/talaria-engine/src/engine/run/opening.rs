@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use talaria_codex::conversation::{Flown, Reading};
 use talaria_codex_proto::turn::{AnswerStage, Flight, RecordedRequest};
-use talaria_core::event::{Event, Usage};
+use talaria_core::event::{Event, Stage, Usage};
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::{Answer, Who};
@@ -81,7 +81,11 @@ pub(crate) async fn flight(
     flight.stage = turn.stage;
     flight.turn = flight.turn.or_else(|| turn.codex_turn.clone());
     (flight.since, flight.gone) = (since, opened.gone.take());
-    flight.used = Duration::from_millis(used(turn, since));
+    let times = kept.iter().filter_map(|event| {
+        let happened = serde_json::from_str::<Event>(&event.json).ok()?;
+        Some((u64::try_from(event.at).ok()?, happened))
+    });
+    flight.used = Duration::from_millis(used(turn, times));
     let filter = RequestFilter {
         session: Some(row.id.clone()),
         states: Some(vec![RequestState::Open, RequestState::Answered, RequestState::Delivering]),
@@ -104,10 +108,28 @@ pub(crate) async fn flight(
     Ok((Flown { flight, events, reading: opened.reading.take() }, forgotten))
 }
 
-/// How much of a turn's limit was used up, as far as is known: until the last thing that was recorded.
-fn used(turn: &TurnRow, since: Option<u64>) -> u64 {
-    let sent = turn.sent_at.and_then(|at| u64::try_from(at).ok());
-    sent.zip(since).map_or(0, |(sent, since)| since.saturating_sub(sent))
+/// How much of a turn's limit was used up, as far as is known: from when it was sent until the last thing that was recorded,
+/// without the time in which a person was asked.
+fn used(turn: &TurnRow, events: impl IntoIterator<Item = (u64, Event)>) -> u64 {
+    let mut begun = turn.sent_at.and_then(|at| u64::try_from(at).ok());
+    let (mut used, mut open) = (0, Vec::new());
+    for (at, event) in events {
+        if let Event::Ledger { stage: Stage::Accepted, .. } = &event {
+            begun = begun.or(Some(at));
+        }
+        if let Some(before) = begun {
+            if open.is_empty() {
+                used += at.saturating_sub(before);
+            }
+            begun = Some(at.max(before));
+        }
+        match event {
+            Event::RequestOpened { id, .. } => open.push(id),
+            Event::RequestClosed { id, .. } => open.retain(|one| *one != id),
+            _ => {}
+        }
+    }
+    used
 }
 
 fn recorded(shelf: &EngineServices, request: &RequestRow, is_closed: bool) -> Option<RecordedRequest> {

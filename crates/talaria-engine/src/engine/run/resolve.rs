@@ -14,10 +14,13 @@ use talaria_core::api::{CodexProgram, Kind, LocalCaller, NewSession, NewTurn, Pr
 use talaria_core::config::Config;
 use talaria_core::policy::Answers;
 use talaria_core::preferences::Preferences;
+use talaria_core::runtime::Runtime;
 use talaria_home::home::TalariaHome;
+use talaria_store::SessionRow;
 
 use crate::engine::Engine;
 use crate::engine::Inner;
+use crate::engine::run::providers::kept_runtime;
 use crate::engine::run::settings::Settings;
 
 /// After how much silence of Codex a person is notified for the first time, unless the configuration says otherwise.
@@ -43,10 +46,23 @@ impl CodexChoice {
 
 /// A turn of which everything is decided.
 pub(crate) struct ResolvedTurn {
-    pub(crate) codex: CodexChoice,
+    /// Who runs it.
+    pub(crate) runtime: Runtime,
+    /// The Codex that runs it, or whose sandbox its commands use. On Codex there always is one.
+    pub(crate) codex: Option<CodexChoice>,
+    /// The environment of the command that asks.
+    pub(crate) surroundings: Surroundings,
     /// Settings, in the form stored with the session.
     pub(crate) settings: Settings,
     pub(crate) limit_ms: Option<u64>,
+}
+
+impl ResolvedTurn {
+    /// The Codex that runs it, as clients see it.
+    pub(crate) fn program(&self) -> Option<CodexProgram> {
+        let runs = self.runtime == Runtime::CodexAppServer;
+        self.codex.as_ref().filter(|_| runs).map(CodexChoice::program)
+    }
 }
 
 /// The configuration that was last read without an error.
@@ -82,16 +98,55 @@ impl Engine {
         new.approval = wanted.approval(&config);
         // The conversation has it: only a later turn names another.
         new.turn.model = None;
-        self.resolve(&new.turn, new.kind, &config).await
+        let resolved = self.resolve(&new.turn, new.kind, &config, None).await?;
+        if resolved.runtime == Runtime::OwnLoop {
+            let provider = resolved.settings.provider().unwrap_or_default();
+            new.model = Some(self.inner.loop_model(provider, wanted.model.as_deref(), &config)?);
+        }
+        Ok(resolved)
+    }
+
+    /// Decides how the first turn of a task is run.
+    pub(crate) async fn resolve_task(&self, turn: &NewTurn) -> Result<ResolvedTurn, Problem> {
+        self.resolve(turn, Kind::Task, &self.inner.config(), None).await
     }
 
     /// Decides how a further turn is run.
-    pub(crate) async fn resolve_turn(&self, turn: &NewTurn, kind: Kind) -> Result<ResolvedTurn, Problem> {
-        self.resolve(turn, kind, &self.inner.config()).await
+    pub(crate) async fn resolve_turn(
+        &self,
+        turn: &NewTurn,
+        kind: Kind,
+        session: &SessionRow,
+    ) -> Result<ResolvedTurn, Problem> {
+        self.resolve(turn, kind, &self.inner.config(), Some(session)).await
     }
 
-    async fn resolve(&self, turn: &NewTurn, kind: Kind, config: &Config) -> Result<ResolvedTurn, Problem> {
-        let codex = self.codex_for(&turn.caller, config).await?;
+    async fn resolve(
+        &self,
+        turn: &NewTurn,
+        kind: Kind,
+        config: &Config,
+        session: Option<&SessionRow>,
+    ) -> Result<ResolvedTurn, Problem> {
+        self.inner.provider_keys.learn(&turn.caller, config);
+        let found = self.codex_for(&turn.caller, config).await;
+        let runtime = match session {
+            Some(session) => kept_runtime(session, turn)?,
+            None => self.inner.new_runtime(turn, config, found.is_ok())?,
+        };
+        let codex = match runtime {
+            Runtime::CodexAppServer => Some(found?),
+            Runtime::OwnLoop => found.ok(),
+        };
+        let surroundings = match &codex {
+            Some(codex) => codex.surroundings.clone(),
+            None if turn.caller.environment.is_empty() => Surroundings::own(),
+            None => surroundings(&turn.caller),
+        };
+        let provider = match runtime {
+            Runtime::CodexAppServer => None,
+            Runtime::OwnLoop => Some(self.inner.loop_provider(turn, session, config)?),
+        };
         let wanted = Preferences::of_turn(turn);
         let answers = match kind {
             // Nothing is accepted on a model's behalf.
@@ -99,14 +154,14 @@ impl Engine {
             Kind::Task => turn.answers.unwrap_or(Answers::Person),
             Kind::Exec | Kind::Chat => turn.answers.unwrap_or_else(|| wanted.answers(config)),
         };
-        let settings = Settings::by(&codex).running(
+        let settings = Settings::with(codex.as_ref()).asking(provider).running(
             turn.model.clone(),
             wanted.effort(config),
             turn.quiet_after_ms
                 .unwrap_or_else(|| milliseconds(config.codex.idle_warning.unwrap_or(IDLE_WARNING))),
             answers,
         );
-        Ok(ResolvedTurn { codex, settings, limit_ms: limit(turn, config) })
+        Ok(ResolvedTurn { runtime, codex, surroundings, settings, limit_ms: limit(turn, config) })
     }
 
     async fn codex_for(&self, caller: &LocalCaller, config: &Config) -> Result<CodexChoice, Problem> {
@@ -127,7 +182,9 @@ impl Inner {
 
     /// The Codex of a person, where no turn is run.
     pub(crate) async fn codex_of(&self, caller: &LocalCaller) -> Result<CodexChoice, Problem> {
-        self.find_codex(caller.codex.as_deref(), caller, &self.config()).await
+        let config = self.config();
+        self.provider_keys.learn(caller, &config);
+        self.find_codex(caller.codex.as_deref(), caller, &config).await
     }
 
     async fn find_codex(

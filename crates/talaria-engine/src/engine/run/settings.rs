@@ -22,6 +22,7 @@ use talaria_codex::host::HostSpec;
 use talaria_codex::locate::CodexBinary;
 use talaria_codex::spec::Surroundings;
 use talaria_home::home::TalariaHome;
+use talaria_tools::sandbox::SandboxProgram;
 
 use crate::engine::run::resolve::CodexChoice;
 
@@ -141,6 +142,10 @@ impl Wanted {
         self.terminal.as_deref()
     }
 
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
     pub(crate) fn sandbox(&self) -> Option<Sandbox> {
         self.sandbox
     }
@@ -182,13 +187,25 @@ impl Wanted {
     }
 }
 
+/// The Codex of a conversation: it runs the turns, or only the sandbox of the built-in loop's commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct CodexInstallation {
+    #[serde(rename = "codex")]
+    program: PathBuf,
+    version: String,
+    path_dir: Option<PathBuf>,
+}
+
 /// How turns are run, and on which Codex.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Settings {
-    codex: PathBuf,
-    version: String,
-    path_dir: Option<PathBuf>,
+    /// None on a machine without Codex, where only the built-in loop works.
+    #[serde(flatten)]
+    codex: Option<CodexInstallation>,
     codex_home: Option<PathBuf>,
+    /// The model provider of the built-in loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provider: Option<String>,
     /// The model, if another one was chosen than the conversation was started with.
     #[serde(default)]
     model: Option<String>,
@@ -216,12 +233,20 @@ impl Settings {
 
     /// On this Codex, with nothing decided about a turn.
     pub(crate) fn by(codex: &CodexChoice) -> Self {
-        let CodexBinary { path, version, path_dir, .. } = &codex.binary;
+        Self::with(Some(codex))
+    }
+
+    /// With this Codex, if there is one, and nothing decided about a turn.
+    pub(crate) fn with(codex: Option<&CodexChoice>) -> Self {
+        let installation = |codex: &CodexChoice| {
+            let CodexBinary { path, version, path_dir, .. } = &codex.binary;
+            let (program, path_dir) = (path.clone(), path_dir.clone());
+            CodexInstallation { program, version: version.to_string(), path_dir }
+        };
         Self {
-            codex: path.clone(),
-            version: version.to_string(),
-            path_dir: path_dir.clone(),
-            codex_home: codex.codex_home.clone(),
+            codex: codex.map(installation),
+            codex_home: codex.and_then(|codex| codex.codex_home.clone()),
+            provider: None,
             model: None,
             effort: None,
             quiet_after_ms: None,
@@ -229,10 +254,16 @@ impl Settings {
         }
     }
 
+    /// The same, asking this provider.
+    pub(crate) fn asking(mut self, provider: Option<String>) -> Self {
+        self.provider = provider;
+        self
+    }
+
     /// The same as before, on another Codex.
     pub(crate) fn on(self, codex: &CodexChoice) -> Self {
-        let Self { model, effort, quiet_after_ms, answers, .. } = self;
-        Self { model, effort, quiet_after_ms, answers, ..Self::by(codex) }
+        let Self { provider, model, effort, quiet_after_ms, answers, .. } = self;
+        Self { provider, model, effort, quiet_after_ms, answers, ..Self::by(codex) }
     }
 
     /// The same; an earlier choice of model is kept if none is named.
@@ -245,10 +276,21 @@ impl Settings {
     pub(crate) fn caller(&self) -> LocalCaller {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         LocalCaller {
-            codex: Some(text(&self.codex)),
+            codex: self.codex.as_ref().map(|codex| text(&codex.program)),
             codex_home: self.codex_home.as_ref().map(text),
             environment: Vec::new(),
         }
+    }
+
+    /// The model provider of the built-in loop.
+    pub(crate) fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+
+    /// The Codex whose sandbox runs the commands of the built-in loop.
+    pub(crate) fn sandbox_program(&self) -> Option<SandboxProgram> {
+        let CodexInstallation { program, version, .. } = self.codex.as_ref()?;
+        Some(SandboxProgram { binary: program.clone(), version: version.parse().ok()? })
     }
 
     /// How much the model thinks.
@@ -271,12 +313,16 @@ impl Settings {
 
     /// The Codex to use. `environment` is that of the command that asks for it, if one does.
     pub(crate) fn spec(&self, home: &TalariaHome, base: Surroundings) -> Result<HostSpec, Problem> {
-        let version: Version = self.version.parse().map_err(|_| {
-            let message = format!("{:?} is no version of Codex", self.version);
+        let codex = self
+            .codex
+            .as_ref()
+            .ok_or_else(|| Problem::new(ProblemCode::Codex, "no Codex is recorded for this conversation"))?;
+        let version: Version = codex.version.parse().map_err(|_| {
+            let message = format!("{:?} is no version of Codex", codex.version);
             Problem::new(ProblemCode::BadRequest, message)
         })?;
         Ok(HostSpec {
-            binary: self.codex.clone(),
+            binary: codex.program.clone(),
             codex_home: self.codex_home.clone(),
             hosts: home.hosts_dir(),
             home: Some(home.root().to_owned()),
@@ -286,7 +332,7 @@ impl Settings {
                 HostTransport::Stdio
             },
             version,
-            path_dir: self.path_dir.clone(),
+            path_dir: codex.path_dir.clone(),
             base,
             environment: Vec::new(),
             arguments: Vec::new(),

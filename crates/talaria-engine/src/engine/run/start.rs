@@ -20,7 +20,7 @@ use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::desk::Work;
 use crate::engine::run::input;
 use crate::engine::run::resolve::ResolvedTurn;
-use crate::engine::run::runtime::{self, runtime_of};
+use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::{Engine, Inner};
 
@@ -46,15 +46,16 @@ impl Engine {
             model: new.model.as_deref(),
             effort: turn.settings.effort(),
             input: &new.turn.input,
-            codex: &turn.codex,
+            runtime: turn.runtime,
+            codex: turn.codex.as_ref(),
             session: None,
         })
         .await?;
         let audit = self.audit_entry("start_session");
         let started = self.inner.create(&new, &turn, &Wanted::of(&new), None, audit).await?;
         faults::point("after:prepared").await;
-        self.inner.give(&started.id, Work::Turn(turn.codex.surroundings.clone()));
-        Ok(SessionStarted { codex: Some(turn.codex.program()), ..started })
+        self.inner.give(&started.id, Work::Turn(turn.surroundings.clone()));
+        Ok(SessionStarted { codex: turn.program(), ..started })
     }
 
     /// Records another turn of a conversation, and runs it. One that runs is not interrupted for it.
@@ -63,7 +64,7 @@ impl Engine {
         check_input(&turn.input)?;
         let session = self.find(id).await?;
         let (resolved, adopted) = match runtime_of(&session) {
-            Some(_) => (self.resolve_turn(&turn, views::kind(session.kind)).await?, None),
+            Some(_) => (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None),
             None => {
                 let (resolved, patch) = self.adopt(&session, &turn).await?;
                 (resolved, Some(patch))
@@ -74,7 +75,8 @@ impl Engine {
             model: turn.model.as_deref(),
             effort: resolved.settings.effort(),
             input: &turn.input,
-            codex: &resolved.codex,
+            runtime: resolved.runtime,
+            codex: resolved.codex.as_ref(),
             session: Some(&session).filter(|_| adopted.is_none()),
         })
         .await?;
@@ -87,10 +89,10 @@ impl Engine {
         self.inner.hold(&session.id).await?;
         let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
         let audit = self.audit_entry("start_turn");
-        let started = self.inner.prepare(&session, row, resolved.settings, adopted, audit).await?;
+        let started = self.inner.prepare(&session, row, resolved.settings.clone(), adopted, audit).await?;
         faults::point("after:prepared").await;
-        let codex = Some(resolved.codex.program());
-        self.inner.give(&session.id, Work::Turn(resolved.codex.surroundings));
+        let codex = resolved.program();
+        self.inner.give(&session.id, Work::Turn(resolved.surroundings));
         Ok(SessionStarted { codex, ..started })
     }
 
@@ -114,7 +116,7 @@ impl Engine {
         };
         let resolved = self.resolve_session(&mut new).await?;
         let patch = SessionPatch {
-            runtime: Some(runtime::NEW_SESSIONS.name().to_owned()),
+            runtime: Some(resolved.runtime.name().to_owned()),
             asked: serde_json::to_string(&Wanted::of(&new)).ok(),
             model: new.model,
             ..SessionPatch::default()
@@ -142,7 +144,7 @@ impl Inner {
             alias: alias.clone(),
             title: Some(input::title(&shown)),
             cwd: new.cwd.clone(),
-            runtime: runtime::NEW_SESSIONS.name().to_owned(),
+            runtime: turn.runtime.name().to_owned(),
             model: new.model.clone(),
             asked: serde_json::to_string(wanted).ok(),
             settings: serde_json::to_string(&turn.settings).ok(),

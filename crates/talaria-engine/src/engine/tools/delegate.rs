@@ -84,8 +84,22 @@ pub(super) fn effect(arguments: &Value) -> ToolEffect {
 }
 
 impl Inner {
-    /// Answers one call; `Err` says to the model why nothing was done.
+    /// Answers one call; `Err` says to the model why nothing was done. The person reads that in one line.
     pub(super) async fn delegate(
+        self: &Arc<Self>,
+        session: &SessionId,
+        call: &ToolInvocation,
+        config: &Config,
+        surroundings: Surroundings,
+    ) -> ToolReturn {
+        let answer = self.answer_delegate(session, call, config, surroundings).await;
+        if let Err(ToolFailure::Refused(why)) = &answer {
+            self.report_delegation(session, &format!("the model could not delegate: {why}"));
+        }
+        answer
+    }
+
+    async fn answer_delegate(
         self: &Arc<Self>,
         session: &SessionId,
         call: &ToolInvocation,
@@ -99,12 +113,7 @@ impl Inner {
         }
         match DelegateWish::parse(&call.arguments)? {
             DelegateWish::Start(goals) => {
-                let started =
-                    self.start_delegated(session, call, &config.delegation, surroundings, goals).await;
-                if let Err(ToolFailure::Refused(why)) = &started {
-                    self.report_delegation(session, &format!("the model could not delegate: {why}"));
-                }
-                started
+                self.start_delegated(session, call, &config.delegation, surroundings, goals).await
             }
             DelegateWish::Wait { id, seconds } => {
                 self.wait_delegated(session, call, id.as_deref(), seconds).await

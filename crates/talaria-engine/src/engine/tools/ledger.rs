@@ -315,7 +315,7 @@ impl Run {
                         Some(outcome) => ToolCallStep::Decline { result_sealed: self.sealed(outcome) },
                         None => {
                             faults::point("before:tool-running").await;
-                            ToolCallStep::Run { effect }
+                            ToolCallStep::Run { effect, effect_record: None }
                         }
                     };
                     let written = self.write(ended, step, decided).await;

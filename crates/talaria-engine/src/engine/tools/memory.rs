@@ -1,8 +1,8 @@
 //! `talaria_memory`: the model saves, corrects, removes and reads what is remembered across conversations.
 //!
 //! Rights are checked at every call: sub-agents and tasks that a model started only read, other tasks write if
-//! `memory.tasks` permits it. A batch is applied as a whole or not at all. Refused and pending changes are reported to the
-//! person in one line, too.
+//! `memory.tasks` permits it. A batch is applied as a whole or not at all. Refused and pending changes, and calls with wrong arguments,
+//! are reported to the person in one line, too.
 
 mod arguments;
 mod page;
@@ -90,7 +90,10 @@ impl Inner {
         let (row, task) = read.await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         let project = project_of(&row, task.as_ref());
-        let MemoryArguments { operations, looks } = MemoryArguments::parse(&call.arguments, &project)?;
+        let parsed = MemoryArguments::parse(&call.arguments, &project).inspect_err(|why| {
+            self.report_memory(session, &format!("a wrong call of the model was refused: {why}"));
+        });
+        let MemoryArguments { operations, looks } = parsed?;
         let mut text = String::new();
         if !operations.is_empty() {
             if let Some(why) = only_reads(task.as_ref(), call, config) {

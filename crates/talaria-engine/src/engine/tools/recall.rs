@@ -17,7 +17,7 @@ use talaria_core::config::RecallScope;
 use talaria_core::ids::SessionId;
 use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_core::tool::ToolSpec;
-use talaria_store::{MessageMatch, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
+use talaria_store::{MessagePlace, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
 
 use crate::engine::Inner;
 use crate::engine::memory::project_of;
@@ -26,6 +26,8 @@ use page::{FoundPassage, FoundPassages, ReadPassage};
 
 /// Maximum number of passages; a model that needs more searches with rarer words.
 const MOST: u32 = 200;
+/// How many passages in outputs of tools are counted.
+const COUNTED: u32 = 50;
 /// How many messages are read at once from a conversation.
 const READ: u32 = 400;
 /// How many messages before the wanted one are shown.
@@ -164,18 +166,19 @@ impl Inner {
             directory: (rights.scope == RecallScope::Project).then(|| rights.project.clone()),
             kind: Some(kind),
         };
-        let hits = store.search_within(query, &filter, MOST).await.map_err(|error| unread(&error))?;
+        let hits = store.search_places(query, &filter, MOST).await.map_err(|error| unread(&error))?;
         let is_complete = hits.len() < MOST as usize;
         let present = self.present_passage(own).await.map_err(|error| unread(&error))?;
-        let is_present = |hit: &MessageMatch| {
+        let is_present = |hit: &MessagePlace| {
             hit.session == *own
                 && present.is_some_and(|(turn, after)| hit.turn == Some(turn) && hit.seq > after)
         };
-        let (left_out, hits): (Vec<MessageMatch>, Vec<MessageMatch>) = hits.into_iter().partition(is_present);
+        let (left_out, hits): (Vec<MessagePlace>, Vec<MessagePlace>) = hits.into_iter().partition(is_present);
         let printed = match kind {
             SearchedKind::SaidAndDone => {
                 let filter = SearchFilter { kind: Some(SearchedKind::Outputs), ..filter };
-                let hits = store.search_within(query, &filter, MOST).await.map_err(|error| unread(&error))?;
+                let hits = store.search_places(query, &filter, COUNTED).await;
+                let hits = hits.map_err(|error| unread(&error))?;
                 hits.iter().filter(|hit| !is_present(hit)).count()
             }
             _ => 0,
@@ -188,8 +191,10 @@ impl Inner {
             printed,
             is_complete,
         };
+        let shown = store.matches_at(query, found.on_page(&hits, page)?).await;
+        let shown = shown.map_err(|error| unread(&error))?;
         let mut passages = Vec::new();
-        for hit in found.on_page(&hits, page)? {
+        for hit in &shown {
             let session = store.session(&hit.session).await.map_err(|error| unread(&error))?;
             let title = session.and_then(|row| row.title);
             passages.push(FoundPassage { hit, title, is_own: hit.session == *own });

@@ -12,14 +12,19 @@ use serde_json::{Value, json};
 use talaria_codex::conversation::Command;
 use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
+use talaria_core::skill::name::is_listable;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolSpec};
 use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten_line;
 use talaria_store::{SkillAuthor, SkillOrigin};
 
 use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::skills::{SkillFolder, SkillRefused, SkillWanted};
 use arguments::{SkillArguments, SkillCall};
+
+/// How much of a name that a model made up is shown to the person.
+const SHOWN_NAME: usize = 40;
 
 /// Description for the model.
 pub(super) fn spec() -> ToolSpec {
@@ -69,7 +74,10 @@ impl Inner {
             ToolFailure::of_store(format!("the conversation cannot be read now: {error}"), &error)
         })?;
         let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
-        match SkillArguments::parse(&call.arguments)? {
+        let parsed = SkillArguments::parse(&call.arguments).inspect_err(|why| {
+            self.report_skill(session, &format!("a wrong call of the model was refused: {why}"));
+        });
+        match parsed? {
             SkillArguments::List { part } => {
                 let library = self.skill_library(Some(&row.cwd)).await;
                 Ok(page::list(&library, part.as_deref()))
@@ -95,8 +103,17 @@ impl Inner {
     ) -> Result<String, String> {
         let library = self.skill_library(Some(cwd)).await;
         let found = library.find(name).cloned();
-        let found =
-            found.ok_or_else(|| format!("there is no skill {name}; op list shows those that there are"))?;
+        let found = found.ok_or_else(|| {
+            // A path in the place of a name is no slip: the person learns that it was tried.
+            if !is_listable(name) {
+                let shown = shorten_line(name, SHOWN_NAME);
+                self.report_skill(
+                    session,
+                    &format!("reading {shown} was refused: that is no name of a skill"),
+                );
+            }
+            format!("there is no skill {name}; op list shows those that there are")
+        })?;
         let read = {
             let (folder, file) = (SkillFolder::at(&found.folder), file.clone());
             tokio::task::spawn_blocking(move || (folder.read(&file), folder.files())).await

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod permission;
+mod searching;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +22,8 @@ use talaria_guard::redact::redact;
 use talaria_store::{AuditOutcome, NewAudit};
 use talaria_web::{
     Fence, FetchError, FetchLimits, FetchedBody, HopRules, Network, PageCache, PageFacts, PageFetcher,
-    PdfReader, Roots, WebPage, has_secret, is_pdf, judge_literal, parse_page_address, pdf_page, read_page,
+    PdfReader, Roots, WebPage, has_secret, is_pdf, judge_literal, mask_address, parse_page_address, pdf_page,
+    read_page,
 };
 use tokio::sync::Semaphore;
 use url::Url;
@@ -29,6 +31,7 @@ use url::Url;
 use crate::engine::Inner;
 use arguments::WebArguments;
 use permission::{WebPermission, site};
+pub(crate) use searching::{SEARCH_TOOL, search_tool};
 use talaria_home::clock::now_ms;
 
 /// How many pages are turned into text at once: that may take a while for one that is made to be slow.
@@ -187,7 +190,7 @@ impl Inner {
 
     /// Writes a refusal into the audit log.
     async fn refuse_web(&self, session: &SessionId, address: &str, why: &str) {
-        let address: String = redact(address).chars().take(300).collect();
+        let address: String = mask_address(address).chars().take(300).collect();
         let entry = web_audit(session, AuditOutcome::Refused, format!("{address}: {why}"));
         if let Err(error) = self.shelf.store.add_audit(entry).await {
             tracing::warn!("a refused web page is not in the audit log: {error}");

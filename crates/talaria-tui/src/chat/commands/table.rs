@@ -52,10 +52,10 @@ const SKILL_ACTIONS: CompletionSource = CompletionSource::Words(&[
 ]);
 
 const RUNTIMES: CompletionSource = CompletionSource::Words(&[
-    ("auto", "Talaria's own choice"),
-    ("codex_app_server", "always Codex"),
+    ("auto", "Codex where it is installed"),
+    ("codex_app_server", "Codex for OpenAI's models"),
     ("on", "the same as codex_app_server"),
-    ("off", "the same as auto"),
+    ("off", "never Codex: the built-in loop"),
 ]);
 
 const THEMES: CompletionSource = CompletionSource::Words(&Theme::WORDS);

@@ -8,6 +8,7 @@ use super::*;
 
 fn task(id: &str, title: &str, status: TaskStatus) -> TaskLine {
     TaskLine {
+        waits_for: None,
         id: id.to_owned(),
         session: SessionId::new(format!("session of {id}")),
         status,

@@ -18,6 +18,7 @@ fn waiting(requests: Vec<RequestInfo>) -> News {
 /// A conversation that was there before.
 pub(super) fn info() -> SessionInfo {
     SessionInfo {
+        provider: None,
         id: session(),
         title: "old".into(),
         runtime: "codex".into(),

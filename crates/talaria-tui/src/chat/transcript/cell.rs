@@ -223,7 +223,7 @@ impl Cell {
     /// Does it look different when it is unfolded?
     pub(super) fn has_more(&self, short: &Page<'_>, whole: &Page<'_>) -> bool {
         match &self.body {
-            Body::Message(message) => message.is_thought(),
+            Body::Message(message) => message.is_foldable(),
             Body::Person(person) => person.is_long(),
             Body::Step(step) => step.rows(short) != step.rows(whole),
             Body::Patch(patch) => patch.rows(short) != patch.rows(whole),

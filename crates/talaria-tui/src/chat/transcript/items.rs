@@ -2,7 +2,7 @@
 
 use talaria_core::background::BackgroundEnd;
 use talaria_core::event::Abandonment;
-use talaria_core::ids::{BackgroundId, ThreadId};
+use talaria_core::ids::{BackgroundId, ItemId, ThreadId};
 use talaria_core::item::{Author, FileChange, Item, ItemBody};
 
 use super::Transcript;
@@ -16,7 +16,7 @@ use super::remark::Remark;
 use super::roll::Handle;
 use super::step::Step;
 use super::take::{Reach, Scene};
-use talaria_render::{Paint, diff, step_note, tool_line};
+use talaria_render::{Paint, diff, news, step_note, tool_line};
 
 impl Transcript {
     /// A piece of a message.
@@ -27,6 +27,9 @@ impl Transcript {
             Reach::Nowhere => {
                 let mut message = Message::new(voice);
                 message.push(delta);
+                if let Some(why) = self.void.get(&handle) {
+                    message.make_void(why);
+                }
                 self.add_bound(scene, handle, Body::Message(Box::new(message)));
             }
             Reach::Later(key) => self.message(scene, key, |message| message.push(delta)),
@@ -165,6 +168,27 @@ impl Transcript {
                 Body::Patch(patch) => patch.life.leave(why),
                 _ => {}
             });
+        }
+    }
+
+    /// An answer does not count: what is shown of it is struck out, also where an older page brings it later.
+    pub(super) fn make_void(&mut self, scene: Scene, items: &[ItemId], why: &str) {
+        let mut was_shown = false;
+        for item in items {
+            let handle = Handle::Item(scene.turn, item.clone());
+            if let Some(cell) = self.roll.find(&handle)
+                && let Body::Message(message) = &mut cell.body
+            {
+                message.make_void(why);
+                message.leave();
+                cell.last = cell.last.max(scene.seq);
+                cell.touch();
+                was_shown = true;
+            }
+            self.void.insert(handle, why.to_owned());
+        }
+        if !was_shown {
+            self.remark(scene, Remark::warning(&news::unseen_void(why)));
         }
     }
 

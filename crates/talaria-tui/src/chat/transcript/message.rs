@@ -12,9 +12,12 @@ use super::kept::{Kept, Limits, missing_note};
 use super::printed::KEY;
 use super::wrap::{Break, rows, wrap};
 use talaria_render::markdown::Markdown;
-use talaria_render::{Highlighter, Paint, Style, StyledLine, StyledText, cut, plain_line};
+use talaria_render::{Color, Highlighter, Paint, Style, StyledLine, StyledText, cut, plain_line};
 
 const LIMITS: Limits = Limits { head: 64 * 1024, tail: 8 * 1024 };
+
+/// In front of what is struck out.
+const INDENT: &str = "  ";
 
 /// A window in which a thought in short does not name its key.
 const NARROW: usize = 40;
@@ -38,6 +41,8 @@ pub(super) struct Message {
     is_ended: bool,
     /// Whether its end contained the whole text.
     is_whole: bool,
+    /// Why it does not count, if it does not.
+    void: Option<String>,
     sheet: Option<Formatted>,
     /// The one row of a thought that is shown in short.
     short: Vec<StyledLine>,
@@ -52,6 +57,7 @@ impl Message {
             text: Kept::new(LIMITS),
             is_ended: false,
             is_whole: false,
+            void: None,
             sheet: None,
             short: Vec::new(),
             code: Code::default(),
@@ -92,6 +98,12 @@ impl Message {
         }
     }
 
+    /// Says that it is not part of the conversation.
+    pub(super) fn make_void(&mut self, why: &str) {
+        self.void = Some(why.to_owned());
+        self.sheet = None;
+    }
+
     /// Nothing more will come.
     pub(super) fn leave(&mut self) {
         self.is_ended = true;
@@ -117,7 +129,12 @@ impl Message {
 
     /// Whether it is meant for the reader.
     pub(super) fn is_answer(&self) -> bool {
-        self.voice == Voice::Answer
+        self.voice == Voice::Answer && self.void.is_none()
+    }
+
+    /// Is it shown in short until it is unfolded?
+    pub(super) fn is_foldable(&self) -> bool {
+        self.is_thought() || self.void.is_some()
     }
 
     /// Is it the model's thinking?
@@ -127,7 +144,10 @@ impl Message {
 
     /// Its memory use, without rows.
     pub(super) fn weight(&self) -> usize {
-        size_of::<Self>() + self.text.weight() + self.code.weight()
+        size_of::<Self>()
+            + self.void.as_ref().map_or(0, String::len)
+            + self.text.weight()
+            + self.code.weight()
     }
 
     /// Forgets its rows.
@@ -144,6 +164,11 @@ impl Message {
 
     /// Lays out what has come since.
     pub(super) fn lay_out(&mut self, page: &Page<'_>) {
+        if let Some(why) = &self.void {
+            self.sheet = None;
+            self.short = self.struck_out(why, page);
+            return;
+        }
         if self.is_thought() && page.fold == Folding::Folded {
             self.sheet = None;
             self.short = vec![self.in_short(page)];
@@ -202,6 +227,37 @@ impl Message {
             draft.extend(rows(out, page.width, 0, Break::Anywhere));
         }
         sheet.put_draft(draft);
+    }
+
+    /// That it does not count and why, and below it its words, struck out: the first ones, or all.
+    fn struck_out(&self, why: &str, page: &Page<'_>) -> Vec<StyledLine> {
+        let what = if self.is_thought() { "thought" } else { "text" };
+        let mark = page.paint.sign("✗", "x");
+        let notice = plain_line(&format!("{mark} this {what} does not count: {why}")).into_owned();
+        let notice = page.paint.line(Style::PLAIN.color(Color::Yellow), &notice);
+        let mut out = Vec::new();
+        wrap(notice, page.width, INDENT.len(), Break::Words, &mut out);
+        let struck = Style::DIM.strike();
+        let parts = self.text.parts();
+        if page.fold == Folding::Unfolded {
+            let missing = missing_note(parts.missing).unwrap_or_default();
+            for text in [parts.head, &missing, parts.tail] {
+                for line in text.lines() {
+                    let line = format!("{INDENT}{}", plain_line(line));
+                    wrap(page.paint.line(struck, &line), page.width, INDENT.len(), Break::Words, &mut out);
+                }
+            }
+            return out;
+        }
+        let words = parts.head.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let more = page.paint.sign(" …", " ...");
+        let key = if page.width < NARROW { String::new() } else { format!(" ({KEY})") };
+        let text = format!("{INDENT}{}{more}", plain_line(words.trim()));
+        let text = cut(&text, page.width.saturating_sub(key.len()), page.paint);
+        let mut row = page.paint.line(struck, &text);
+        row.append(page.paint.line(Style::DIM, &key));
+        wrap(row, page.width, 0, Break::Anywhere, &mut out);
+        out
     }
 
     /// One row: that there is a thought, and its first words.

@@ -80,6 +80,7 @@ impl Transcript {
                 self.look_for_missed(scene.turn);
             }
             Event::ItemAbandoned { item: id, why } => self.abandon_item(scene, &item(id), *why),
+            Event::AttemptVoid { items, why, .. } => self.make_void(scene, items, why),
             Event::BackgroundStarted(command) => {
                 let handle = item(&command.item);
                 self.background.insert(command.id.clone(), handle.clone());

@@ -21,6 +21,7 @@ mod paging;
 mod properties;
 mod repeated;
 mod screens;
+mod voiding;
 mod waiting;
 
 /// Numbers events one second apart, from this number on; each beginning of a turn begins another.

@@ -110,6 +110,7 @@ fn failures() -> Vec<FailureCode> {
         Auth,
         RateLimit,
         UsageLimit,
+        NotPermitted,
         ContextWindow,
         InputTooLarge,
         ModelNotFound,
@@ -123,8 +124,8 @@ fn failures() -> Vec<FailureCode> {
     ];
     for code in all {
         match code {
-            Auth | RateLimit | UsageLimit | ContextWindow | InputTooLarge | ModelNotFound | BadRequest
-            | Server | Connection | Sandbox | Codex | NotSent | Other => {}
+            Auth | RateLimit | UsageLimit | NotPermitted | ContextWindow | InputTooLarge | ModelNotFound
+            | BadRequest | Server | Connection | Sandbox | Codex | NotSent | Other => {}
         }
     }
     all.to_vec()

@@ -98,6 +98,10 @@ impl<W: Write> Plain<W> {
                 }
                 self.page.say(&begins_with(self.begins_with.clone(), &offers))
             }
+            News::CodexUnused => {
+                self.is_looking = false;
+                Ok(())
+            }
             News::Missing { what, remedy } => {
                 self.is_looking = false;
                 self.note(&format!("missing: {what}\n{remedy}"))

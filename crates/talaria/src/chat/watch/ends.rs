@@ -59,6 +59,7 @@ mod tests {
             created_at: at(0),
             updated_at: at(0),
             completed_at: ended.map(at),
+            waits_for: None,
         }
     }
 

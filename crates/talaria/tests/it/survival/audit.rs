@@ -25,9 +25,12 @@ pub(crate) enum Wrong {
     RunAlone,
     FalseCall,
     FalseReview,
+    EffectDoubled,
+    ResultLost,
+    OtherBytes,
 }
 
-pub(crate) const WRONGS: [(Wrong, &str); 11] = [
+pub(crate) const WRONGS: [(Wrong, &str); 14] = [
     (Wrong::Unaccounted, "turns unaccounted for"),
     (Wrong::Duplicated, "turns duplicated"),
     (Wrong::AnswerLost, "answers lost"),
@@ -39,6 +42,9 @@ pub(crate) const WRONGS: [(Wrong, &str); 11] = [
     (Wrong::RunAlone, "follow-ups run alone"),
     (Wrong::FalseCall, "tool effects duplicated or falsely reported"),
     (Wrong::FalseReview, "reviews lost, repeated or falsely reported"),
+    (Wrong::EffectDoubled, "effects doubled"),
+    (Wrong::ResultLost, "results lost"),
+    (Wrong::OtherBytes, "requests that changed"),
 ];
 
 /// One thing that happened and must not.

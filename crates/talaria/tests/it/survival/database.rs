@@ -81,6 +81,13 @@ pub(crate) async fn calls(path: &Path, session: &str) -> Vec<CallRow> {
     rows(path, sql, session).await.iter().map(call).collect()
 }
 
+/// The model requests of a session that have no end.
+pub(crate) async fn open_attempts(path: &Path, session: &str) -> usize {
+    rows(path, "select number from model_attempt where session = $1 and state <> 'ended'", session)
+        .await
+        .len()
+}
+
 /// How many times this text was saved in the memory.
 pub(crate) async fn memories(path: &Path, text: &str) -> usize {
     rows(path, "select id from memory_revision where after = $1", text).await.len()
@@ -91,6 +98,14 @@ pub(crate) async fn reviews(path: &Path, session: &str) -> Vec<(String, i64)> {
     let found =
         rows(path, "select state, attempts from review where session = $1 order by id", session).await;
     found.iter().map(|row| (row.get("state"), row.get("attempts"))).collect()
+}
+
+/// The warnings in a session, as people read them.
+pub(crate) async fn warnings(path: &Path, session: &str) -> Vec<String> {
+    let found = rows(path, "select json from event where session = $1 order by seq", session).await;
+    let events = found.iter().filter_map(|row| serde_json::from_str(&row.get::<String, _>("json")).ok());
+    let warnings = events.filter(|event: &serde_json::Value| event["type"] == "warning");
+    warnings.map(|event| event["message"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 /// How many proposals there are about the skill with this name.

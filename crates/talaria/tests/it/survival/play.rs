@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
-use talaria_core::api::{AnswerRequest, EngineStatus, SessionStarted};
+use talaria_core::api::{AnswerRequest, EngineStatus, NewSession, SessionStarted};
 use talaria_core::ids::TicketId;
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
 use talaria_testkit::app_server::copy_program;
-use talaria_testkit::fault_points::HeldEngine;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -22,6 +21,8 @@ use super::lane::{LOOK, Lane, PATIENCE, is_alive, program, signal};
 
 /// How long a disk stays full and a database locked.
 const A_WHILE: Duration = Duration::from_millis(300);
+/// What people decline has this in it.
+pub(crate) const DECLINED: &str = "not-this";
 const TWO_DAYS_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 
 /// Result of a played fault.
@@ -153,7 +154,7 @@ async fn reported_as_completed(lane: &Lane, fault: Fault, prompts: &[String]) ->
 pub(crate) async fn strike(
     lane: &mut Lane,
     strike: Strike,
-    held: HeldEngine,
+    held: impl Sized,
     people: &mut People,
     codex: &[i32],
     newer: &Path,
@@ -293,8 +294,12 @@ impl People {
 
     /// Starts a turn, of an existing session or of a new one.
     pub(crate) fn start(&mut self, prompt: &str, session: Option<String>, lane: &Lane) {
+        self.start_new(prompt, session, lane.session(prompt));
+    }
+
+    /// Starts a turn with these settings.
+    pub(crate) fn start_new(&mut self, prompt: &str, session: Option<String>, new: NewSession) {
         let (socket, prompt) = (self.socket.clone(), prompt.to_owned());
-        let new = lane.session(&prompt);
         self.tasks.spawn(async move {
             let started = async {
                 let client = Client::connect(&socket).await?;
@@ -353,9 +358,17 @@ impl People {
         for request in &status.requests {
             if self.answering.insert(request.id.clone()) {
                 let (client, id) = (client.clone(), request.id.clone());
+                let answer = match request.kind.as_str() {
+                    "input" => {
+                        json!({ "decision": "accept", "content": { "kind": "answers", "given": { "q1": ["blue"] } } })
+                    }
+                    _ if request.summary.contains(DECLINED) => {
+                        json!({ "decision": "decline", "reason": "not today" })
+                    }
+                    _ => json!({ "decision": "accept" }),
+                };
                 self.tasks.spawn(async move {
-                    let accept = json!({ "decision": "accept" });
-                    let answer = AnswerRequest { answer: accept, by: Who::User, digest: None };
+                    let answer = AnswerRequest { answer, by: Who::User, digest: None };
                     let answered = client.answer(id.as_str(), &answer).await.map(drop);
                     Done::Answered(id, answered)
                 });

@@ -1,8 +1,10 @@
-//! Fate of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report.
+//! Fate of a review when the engine, Codex or both are killed at each of its steps: one review, one effect, one report. The same on
+//! the built-in loop in each wire family, where each request of a review has steps of its own.
 //!
 //! A review that lost its Codex may be shown as not done; then nothing was remembered or proposed. Anything else is done once.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use futures_util::future::BoxFuture;
@@ -35,6 +37,13 @@ const POINTS: [&str; 12] = [
     "before:review-done",
     "after:review-done",
 ];
+
+/// The steps of a request that asks for a review on the built-in loop.
+const REQUEST_POINTS: [&str; 4] =
+    ["before:review-request", "after:review-request", "before:review-attempt", "after:review-attempt"];
+
+/// What happens on the built-in loop, which has no process of its own.
+const ON_LOOP: [Strike; 2] = [Strike::Engine, Strike::EngineTwice];
 
 /// The skill that is proposed about a fact: `fact 7 of …` is about `skill-of-fact-7`.
 fn skill_of(fact: &str) -> String {
@@ -107,6 +116,7 @@ async fn play(
     (point, blow): (&'static str, Strike),
     number: usize,
     newer: &Path,
+    provider: Option<&str>,
 ) -> Result<Option<Violation>, String> {
     if lane.client().await.is_none() {
         lane.start_engine().await?;
@@ -115,7 +125,10 @@ async fn play(
     let fact = format!("fact {number} of {}", point.replace(':', " "));
     let mut people = People::new(lane.home().join("run/engine.sock"));
     let mut trap = lane.points.trap(point, 0);
-    let started = client.start_session(&lane.session(&fact)).await.map_err(|error| error.to_string())?;
+    let mut session = lane.session(&fact);
+    session.turn.provider = provider.map(str::to_owned);
+    session.model = provider.map(|_| "tiny".to_owned());
+    let started = client.start_session(&session).await.map_err(|error| error.to_string())?;
     let held = tokio::select! {
         held = trap.reached() => held.ok_or("the trap was cleared")?,
         () = tokio::time::sleep(PATIENCE) => return Err(format!("{point} was not reached")),
@@ -152,26 +165,33 @@ async fn play(
         }
         _ => false,
     };
-    Ok((!is_true).then(|| false_review(what)).flatten())
+    let open = database::open_attempts(&lane.database(), started.id.as_str()).await;
+    let is_true = is_true && open == 0;
+    Ok((!is_true).then(|| false_review(format!("{what}, {open} requests without an end"))).flatten())
 }
 
 /// Plays faults one after another on one home.
-async fn run_lane(mut lane: Lane, on: String, newer: &Path) -> Tally {
+async fn run_lane(
+    mut lane: Lane,
+    on: String,
+    newer: &Path,
+    provider: Option<&str>,
+    faults: Vec<(&'static str, Strike)>,
+) -> Tally {
     let config = lane.home().join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}[learning]\ncalls = 1\n")).unwrap();
     let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
     let mut tally = Tally::default();
-    let faults = POINTS.into_iter().flat_map(|point| ON_REAL.map(|blow| (point, blow)));
-    for (number, (point, blow)) in faults.enumerate() {
+    for (number, (point, blow)) in faults.into_iter().enumerate() {
         let name = format!("review/{point}/{} on {on}", blow.word());
         if !name.contains(&wanted) {
             continue;
         }
-        let violation = play(&mut lane, (point, blow), number, newer).await;
+        let violation = play(&mut lane, (point, blow), number, newer, provider).await;
         lane.points.clear();
         tally.faults += 1;
-        tally.on_real += 1;
+        tally.on_real += usize::from(provider.is_none());
         let violation = violation.unwrap_or_else(|what| Some(Violation { wrong: Wrong::Unaccounted, what }));
         tally.violations.extend(violation.map(|found| (format!("{name}\n{}", lane.last_words()), found)));
         tally.lines.push(name);
@@ -190,7 +210,39 @@ async fn a_review_happens_once_whatever_is_killed_at_each_of_its_steps() {
         let model = model().await;
         let home = CodexHome::new(&model);
         let lane = Lane::new(model, home, &codex.native);
-        lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer)));
+        let faults = POINTS.into_iter().flat_map(|point| ON_REAL.map(|blow| (point, blow))).collect();
+        lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer, None, faults)));
     }
     report("reviews, and who is killed", &play_all(lanes).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_review_on_the_loop_happens_once_whatever_is_killed_at_each_of_its_steps() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let codex = Codex::v0_166();
+    let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
+    for (provider, family) in
+        [("own-responses", "responses"), ("own-chat", "chat"), ("own-messages", "messages")]
+    {
+        let model = model().await;
+        let base = model.base_url();
+        let home = CodexHome::new(&model);
+        let lane = Lane::new(model, home, &codex.native);
+        // Every engine finds the key, whichever command starts it.
+        let key = lane.codex_home.root().join("key");
+        fs::write(&key, "sk-test-0123456789abcdefghij\n").unwrap();
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+        let config = lane.home().join("config.toml");
+        let text = fs::read_to_string(&config).unwrap();
+        let table = format!(
+            "{text}[providers.{provider}]\nbase_url = \"{base}\"\napi = \"{family}\"\nkey_file = {key:?}\n\
+             [providers.{provider}.models.tiny]\ncontext = 200000\n"
+        );
+        fs::write(&config, table).unwrap();
+        let points = POINTS.into_iter().chain(REQUEST_POINTS);
+        let faults = points.flat_map(|point| ON_LOOP.map(|blow| (point, blow))).collect();
+        lanes.push(Box::pin(run_lane(lane, family.to_owned(), &newer, Some(provider), faults)));
+    }
+    report("reviews on the built-in loop, and who is killed", &play_all(lanes).await);
 }

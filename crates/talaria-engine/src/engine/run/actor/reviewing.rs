@@ -3,7 +3,7 @@
 //! The row of the job decides how far a review is. A step is committed before the next one is taken, and what was remembered
 //! or proposed is found by the name of the job, so a review that an engine left is continued and takes effect once.
 
-use talaria_codex::conversation::{SideQuestion, SideQuestionError, Watcher as _};
+use talaria_codex::conversation::{SideQuestionError, Watcher as _};
 use talaria_core::event::{Event, Usage};
 use talaria_core::learning::proposal::ReviewAnswer;
 use talaria_core::review::{ReviewReport, ReviewState};
@@ -16,6 +16,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{Actor, Journal, Purpose};
 use crate::engine::learning::{ReviewApplied, why_nothing_to_ask};
 use crate::engine::run::desk::ReviewGuard;
+use crate::engine::run::runtime::{CountedModel, RuntimeQuestion};
 
 /// Maximum number of attempts of a review: an engine that dies in every attempt must not retry endlessly.
 const ATTEMPTS: i64 = 3;
@@ -26,9 +27,9 @@ const ASKS: usize = 2;
 pub(super) struct RunningReview {
     row: ReviewRow,
     asking: JoinHandle<ReviewAnswered>,
+    /// When its cost is counted.
+    counted: CountedModel,
     /// Stops the question when it is not waited for any more.
-    /// The model that is asked, if its name is known.
-    model: Option<String>,
     _stop: DropGuard,
     _guard: ReviewGuard,
 }
@@ -96,30 +97,44 @@ impl Actor {
         }
         let Some(conversation) = &self.conversation else { return Ok(None) };
         let text = self.engine.review_question(&row, &review).await?;
-        let question = conversation.side_question(text, config.auxiliary.background_review.clone());
-        let stop = CancellationToken::new();
-        let asked = config.auxiliary.background_review.clone();
-        let model =
-            asked.or_else(|| Some(conversation.in_force().model.clone()).filter(|model| !model.is_empty()));
+        let question = conversation.side_question(text, config.auxiliary.background_review.clone()).await;
+        let question = match question {
+            Ok(Some(question)) => question,
+            // It waits, for example for a key: the next turn brings it.
+            Ok(None) => {
+                journal.review(review.id, ReviewStep::Defer, "review-deferred");
+                keep(&mut journal).await?;
+                return Ok(None);
+            }
+            Err(why) => {
+                let why = redact(&why).into_owned();
+                self.close_review(&mut journal, &review, not_done(&review, why, stored_usage(&review)))
+                    .await?;
+                return Ok(None);
+            }
+        };
+        let (stop, counted) = (CancellationToken::new(), question.counted_model());
         let asking = tokio::spawn(ask(question, stored_usage(&review), stop.clone()));
         let (_stop, _guard) = (stop.drop_guard(), self.seat.begin_review());
-        Ok(Some(RunningReview { row: review, model, asking, _stop, _guard }))
+        Ok(Some(RunningReview { row: review, counted, asking, _stop, _guard }))
     }
 
     /// Records the answer, applies it and reports the result.
     pub(super) async fn end_review(&mut self, review: RunningReview, answered: ReviewAnswered) {
-        let RunningReview { row: review, model, _guard, .. } = review;
+        let RunningReview { row: review, counted, _guard, .. } = review;
         let ReviewAnswered { answer, usage } = answered;
         let ended = async {
             let row = self.engine.shelf.store.session(&self.id).await?;
             let row = row.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
             let mut journal = self.idle_journal().await?;
-            journal.change(Change::ModelUsage(NewModelUsage {
-                name: format!("review/{}/{}", review.id, review.attempts + 1),
-                purpose: UsagePurpose::Review,
-                model,
-                usage: usage.since(stored_usage(&review)),
-            }));
+            if let CountedModel::WithAnswer(model) = counted {
+                journal.change(Change::ModelUsage(NewModelUsage {
+                    name: format!("review/{}/{}", review.id, review.attempts + 1),
+                    purpose: UsagePurpose::Review,
+                    model,
+                    usage: usage.since(stored_usage(&review)),
+                }));
+            }
             match answer {
                 Ok(answer) => {
                     let step = ReviewStep::Answered { answer: json(&answer), usage: json(&usage) };
@@ -182,7 +197,7 @@ impl Actor {
 }
 
 /// Asks until there is an answer of the right form; once more if the first is not.
-async fn ask(question: SideQuestion, spent: Usage, stop: CancellationToken) -> ReviewAnswered {
+async fn ask(question: RuntimeQuestion, spent: Usage, stop: CancellationToken) -> ReviewAnswered {
     let mut usage = spent;
     let mut why = String::new();
     for _ in 0..ASKS {

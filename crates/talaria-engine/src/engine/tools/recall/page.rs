@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use talaria_core::config::RecallScope;
 use talaria_store::{MessageMatch, MessageRow, SessionRow};
 
-use super::MOST;
+use super::COUNTED;
 
 /// How many passages are on a page.
 const PASSAGES: usize = 10;
@@ -42,11 +42,7 @@ pub(super) struct FoundPassage<'a> {
 
 impl FoundPassages<'_> {
     /// Those on a page; `Err` if there is no such page.
-    pub(super) fn on_page<'h>(
-        &self,
-        hits: &'h [MessageMatch],
-        page: usize,
-    ) -> Result<&'h [MessageMatch], String> {
+    pub(super) fn on_page<'h, T>(&self, hits: &'h [T], page: usize) -> Result<&'h [T], String> {
         let first = (page - 1).saturating_mul(PASSAGES);
         if page > self.pages() {
             return Err(format!("there is no page {page}; the last one is {}", self.pages()));
@@ -64,7 +60,7 @@ impl FoundPassages<'_> {
         let printed = match self.printed {
             0 => None,
             count => {
-                let more = if count >= MOST as usize { " or more" } else { "" };
+                let more = if count >= COUNTED as usize { " or more" } else { "" };
                 Some(format!("{count}{more} in what tools printed (kind outputs)"))
             }
         };

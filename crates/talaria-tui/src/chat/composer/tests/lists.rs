@@ -163,12 +163,12 @@ fn arguments_are_listed_by_what_the_command_takes() {
         (
             "/codex-runtime o",
             expect![[r#"
-            › /codex-runtime o▏
-            |  on                the same as codex_app_server
-            |  off               the same as auto
-            |  codex_app_server  always Codex
-            |  auto              Talaria's own choice
-        "#]],
+                › /codex-runtime o▏
+                |  on                the same as codex_app_server
+                |  off               never Codex: the built-in loop
+                |  codex_app_server  Codex for OpenAI's models
+                |  auto              Codex where it is installed
+            "#]],
         ),
         (
             "/help /qu",

@@ -150,7 +150,7 @@ fn a_turn_in_short_and_unfolded() {
           look at the tests
           └ agent abcdef is done: ls
         the conversation was shortened
-        ↻ Codex retries: 1/5
+        ↻ retrying: 1/5
         Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done
@@ -241,7 +241,7 @@ fn a_turn_in_short_and_unfolded() {
           └ agent abcdef is done
               ls
         the conversation was shortened
-        ↻ Codex retries: 1/5
+        ↻ retrying: 1/5
         Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done
@@ -273,7 +273,7 @@ fn windows_of_all_sizes() {
           look at the tests
           └ agent abcdef is done: ls
         the conversation was shortened
-        ↻ Codex retries: 1/5
+        ↻ retrying: 1/5
         Codex sent a message that this version does not know: item/new/thing (×2)
 
         Done

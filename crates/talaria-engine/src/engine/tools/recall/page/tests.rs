@@ -116,8 +116,8 @@ fn the_first_line_says_what_was_found_and_whether_it_is_all() {
     };
     assert_eq!(hidden(0, 0), "");
     assert_eq!(hidden(0, 3), " Left out: 3 in what tools printed (kind outputs).");
-    let both = " Left out: 2 of the present turn, 200 or more in what tools printed (kind outputs).";
-    assert_eq!(hidden(2, 200), both);
+    let both = " Left out: 2 of the present turn, 50 or more in what tools printed (kind outputs).";
+    assert_eq!(hidden(2, 50), both);
     assert_eq!(found(25, true, 4), Err("there is no page 4; the last one is 3".to_owned()));
     assert_eq!(found(0, true, usize::MAX).unwrap_err().lines().count(), 1);
 }

@@ -1,0 +1,47 @@
+//! A call of `web_search`: it reads, so a crash repeats it. What it does is `engine/tools/web/searching`.
+
+use talaria_agent::transport::ProxySettings;
+use talaria_core::event::Event;
+use talaria_core::tool::ledger::ToolCallState;
+use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome};
+use talaria_store::{ToolCallKey, ToolCallRow, ToolCallStep};
+
+use super::judging::Judged;
+use super::{CallEnd, CallScene, ended_state};
+use crate::engine::run::runtime::own_loop::items::CallFace;
+
+impl CallScene {
+    /// Searches, unless a result is stored already.
+    pub(super) async fn run_search(
+        &self,
+        invocation: &ToolInvocation,
+        key: &ToolCallKey,
+        row: Option<ToolCallRow>,
+    ) -> CallEnd {
+        if let Some(row) = row.filter(|row| matches!(row.state, ToolCallState::Done | ToolCallState::Failed))
+        {
+            return self.stored_end(&row);
+        }
+        let face =
+            CallFace::Tool { name: invocation.tool.clone(), arguments: invocation.arguments.to_string() };
+        let began = Event::ItemStarted { item: Box::new(face.begin(&invocation.item)) };
+        self.record(Some(invocation.clone()), Vec::new(), vec![began]).await;
+        if let Judged::Refuse(end) = self.judge_read(invocation).await {
+            self.step(key, ToolCallStep::Decline { result_sealed: None }).await;
+            return end;
+        }
+        self.step(key, ToolCallStep::Run { effect: ToolEffect::Reads, effect_record: None }).await;
+        let surroundings = self.servers.surroundings();
+        let proxies = ProxySettings::from_variables(|name| surroundings.variable(name)?.into_string().ok());
+        let mut stopped = self.stopped.clone();
+        let found = tokio::select! {
+            found = self.engine.search_web(&self.session, invocation, &proxies) => found,
+            _ = stopped.wait_for(|stopped| *stopped) => Err("the turn was stopped".to_owned()),
+        };
+        let outcome = ToolOutcome::of(&invocation.tool, found);
+        let end = CallEnd::of(&outcome);
+        let state = ended_state(outcome.verdict());
+        self.step(key, ToolCallStep::End { state, result_sealed: self.sealed(&end) }).await;
+        end
+    }
+}

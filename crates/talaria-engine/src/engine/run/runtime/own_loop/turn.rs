@@ -1,0 +1,772 @@
+//! One turn of the built-in loop while it runs: the shell around `LoopTurn`. It owns clock, connection, calls and commands,
+//! makes every output of the machine durable in order, and decides nothing.
+//!
+//! It can be dropped at any point. Everything that the next engine needs is in the store: the history with the answers that
+//! count, the ledger of calls, and the requests.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use talaria_agent::attempt::WireNews;
+use talaria_agent::failure::{FailureClass, ModelFailure};
+use talaria_agent::history::{CallDisposition, LogPart};
+use talaria_agent::loop_turn::{
+    EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, PlannedAttempt, RequestedCall,
+};
+use talaria_agent::rendered::RenderedRequest;
+use talaria_agent::transport::KeyState;
+use talaria_codex::conversation::{Command, NotKept, Watcher as _, When, mint_ticket};
+use talaria_core::event::{Event, QueuedInput, Usage};
+use talaria_core::ids::{ItemId, SessionId, TicketId};
+use talaria_core::input::InputPart;
+use talaria_core::outcome::{Outcome, Report};
+use talaria_core::request::{Answer, Ask, Decision, Who};
+use talaria_core::transcript::{ProjectionLimits, Projector};
+use talaria_core::veil::{EventRedactor, cover_report};
+use talaria_store::{
+    Change, ModelAttemptEnd, RequestFilter, RequestPatch, RequestRow, RequestState, ToolCallKey, UsagePurpose,
+};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::calls::{CallHistory, CallMessage, CallScene, Decided};
+use super::deadline::Deadline;
+use super::doubt::{self, DoubtVerdict};
+use super::dump::AttemptName;
+use super::wire::{LoopEndpoint, WireFeed};
+use super::{LoopProvider, attempt_rows, log};
+use crate::engine::Inner;
+use crate::engine::journal::Journal;
+use crate::engine::journal::asker::Asker;
+use crate::engine::journal::{covered, rows};
+use crate::engine::run::opening;
+use crate::engine::run::providers::{KeyWait, key_wait_words};
+
+/// How many messages of calls wait at most.
+const WAITING_MESSAGES: usize = 64;
+/// Milliseconds in a second.
+const SECOND: i64 = 1_000;
+
+/// A request of a call that waits for a person.
+struct OpenAsk {
+    ticket: TicketId,
+    /// The step of the call.
+    item: ItemId,
+    ask: Ask,
+    done: oneshot::Sender<Decided>,
+}
+
+/// A request that waits for the key of its provider.
+struct UnsentRequest {
+    request: Box<RenderedRequest>,
+    attempt: u64,
+    /// Shows that it waits.
+    _wait: KeyWait,
+}
+
+/// A turn that runs.
+pub(super) struct RunningLoop<'a> {
+    pub(super) engine: Arc<Inner>,
+    pub(super) journal: &'a mut Journal,
+    pub(super) machine: LoopTurn,
+    pub(super) provider: LoopProvider,
+    pub(super) scene: CallScene,
+    pub(super) ordinal: i64,
+    epoch: Instant,
+    wire: Option<WireFeed>,
+    /// A request that waits for a key.
+    unsent: Option<UnsentRequest>,
+    /// Changes with the known keys.
+    keys: watch::Receiver<()>,
+    calls: Option<AbortOnDropHandle<()>>,
+    /// The calls that have no result yet.
+    unanswered: Vec<RequestedCall>,
+    messages: mpsc::Receiver<CallMessage>,
+    stop: watch::Sender<bool>,
+    asks: Vec<OpenAsk>,
+    /// Requests whose answer a call has, until that is recorded with the next step of the call.
+    passed_on: Vec<(ItemId, TicketId)>,
+    /// Requests that people saw closed before an earlier engine was killed.
+    closed: HashSet<TicketId>,
+    /// Who stopped the turn before this engine began with it.
+    stopped_by: Option<Who>,
+    /// The question whether a turn that repeats itself continues.
+    doubt: Option<oneshot::Receiver<Decided>>,
+    /// Further input that the machine has not taken yet.
+    steering: VecDeque<QueuedInput>,
+    projector: Projector,
+    veil: EventRedactor,
+    deadline: Deadline,
+    planned: u64,
+    /// Calls whose results are part of the history with the next entries.
+    answered: Vec<ToolCallKey>,
+    /// Requests that were declined without a person.
+    declined: u32,
+}
+
+/// What a turn is begun with.
+pub(super) struct LoopStart<'a> {
+    pub(super) engine: Arc<Inner>,
+    pub(super) journal: &'a mut Journal,
+    pub(super) machine: LoopTurn,
+    pub(super) provider: LoopProvider,
+    pub(super) ordinal: i64,
+    pub(super) limit: Option<Duration>,
+}
+
+/// The turn cannot continue here: another engine is in charge, or this one ends.
+struct Unrecorded;
+
+impl From<NotKept> for Unrecorded {
+    fn from(_: NotKept) -> Self {
+        Self
+    }
+}
+
+impl<'a> RunningLoop<'a> {
+    /// Prepares a turn; `scene` makes what its calls use.
+    pub(super) fn new(
+        start: LoopStart<'a>,
+        scene: impl FnOnce(mpsc::Sender<CallMessage>, watch::Receiver<bool>) -> CallScene,
+    ) -> Self {
+        let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
+        let (stop, stopped) = watch::channel(false);
+        let LoopStart { engine, journal, machine, provider, ordinal, limit } = start;
+        let keys = engine.provider_keys.subscribe();
+        journal.count_attempts();
+        Self {
+            engine,
+            journal,
+            machine,
+            provider,
+            scene: scene(sender, stopped),
+            ordinal,
+            epoch: Instant::now(),
+            wire: None,
+            unsent: None,
+            keys,
+            calls: None,
+            unanswered: Vec::new(),
+            messages,
+            stop,
+            asks: Vec::new(),
+            passed_on: Vec::new(),
+            closed: HashSet::new(),
+            stopped_by: None,
+            doubt: None,
+            steering: VecDeque::new(),
+            projector: Projector::new(ProjectionLimits::default()),
+            veil: EventRedactor::default(),
+            deadline: Deadline::new(limit),
+            planned: 0,
+            answered: Vec::new(),
+            declined: 0,
+        }
+    }
+
+    /// Continues from what an earlier engine reported: the transcript, what people saw closed, whether the turn is being
+    /// stopped. Words of the person that the model did not get come back; only their masked form is stored.
+    pub(super) fn replay(&mut self, events: &[Event]) {
+        let mut unread: Vec<QueuedInput> = Vec::new();
+        for event in events {
+            project(&mut self.projector, event);
+            match event {
+                Event::RequestClosed { id, .. } => drop(self.closed.insert(id.clone())),
+                Event::Interrupting { by } => self.stopped_by = Some(*by),
+                Event::Steering { input } => unread.push(input.clone()),
+                Event::Steered { .. } if !unread.is_empty() => drop(unread.remove(0)),
+                Event::Unqueued { inputs, .. } => {
+                    unread.retain(|input| inputs.iter().all(|returned| returned.text != input.text));
+                }
+                _ => {}
+            }
+        }
+        self.keep_messages();
+        if !unread.is_empty() {
+            self.tell(Event::Unqueued { inputs: unread, was_sent: false });
+        }
+    }
+
+    /// Follows the turn to its end.
+    pub(super) async fn run(mut self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Report {
+        match self.follow(commands).await {
+            Ok(report) => report,
+            // The next engine continues.
+            Err(Unrecorded) => {
+                let why = "what happens can no longer be written down".to_owned();
+                Report::new(Outcome::Lost { why }, None, Usage::default(), 0)
+            }
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> Result<Report, Unrecorded> {
+        let mut early = Vec::new();
+        while let Ok(command) = commands.try_recv() {
+            early.push(command);
+        }
+        let moment = self.moment();
+        if let Some(by) = self.stopped_by {
+            self.interrupt(by);
+        } else if !early.iter().any(|command| matches!(command, Command::Interrupt { .. })) {
+            self.machine.begin(moment);
+        }
+        for command in early {
+            self.obey(command).await?;
+        }
+        let mut has_commands = true;
+        loop {
+            if let Some(report) = self.carry_out().await? {
+                return Ok(report);
+            }
+            if self.journal.due().is_some_and(|due| due <= Instant::now()) {
+                self.journal.keep().await?;
+            }
+            let due = self.journal.due();
+            let wake = self.machine.wake_at().map(|at| self.epoch + at);
+            let deadline = self.deadline.at();
+            let waits_for_key = self.unsent.is_some();
+            tokio::select! {
+                () = sleep_until(due) => {}
+                news = next(&mut self.wire) => self.take_news(&news),
+                Some(message) = self.messages.recv() => self.take_message(message).await?,
+                () = joined(&mut self.calls) => self.end_calls().await?,
+                command = commands.recv(), if has_commands => match command {
+                    Some(command) => self.obey(command).await?,
+                    None => has_commands = false,
+                },
+                decided = doubted(&mut self.doubt) => self.settle_doubt(decided),
+                Ok(()) = self.keys.changed(), if waits_for_key => self.send_unsent().await?,
+                () = sleep_until(wake) => self.handle(LoopInput::Tick),
+                () = sleep_until(deadline) => {
+                    self.deadline.pass();
+                    self.interrupt(Who::Deadline);
+                }
+            }
+        }
+    }
+
+    /// Does what the machine says, in order.
+    async fn carry_out(&mut self) -> Result<Option<Report>, Unrecorded> {
+        while let Some(output) = self.machine.poll() {
+            match output {
+                LoopOutput::Emit(event) => self.tell(event),
+                LoopOutput::Plan(planned) => self.plan(&planned),
+                LoopOutput::Send(request) => {
+                    self.journal.point("model-request");
+                    self.journal.keep().await?;
+                    self.send(request, self.planned).await?;
+                }
+                LoopOutput::Close(attempt) => self.close_wire(attempt),
+                LoopOutput::End(ended) => self.end_attempt(&ended),
+                LoopOutput::Void { attempt, why, shown_chars, items } => {
+                    self.tell(Event::AttemptVoid { attempt, why, shown_chars, items });
+                }
+                LoopOutput::Append(entries) => {
+                    self.journal.point("model-history");
+                    for entry in &entries {
+                        if let Some(row) = log::row(self.journal.services(), self.ordinal, entry) {
+                            self.journal.change(Change::History(row));
+                        }
+                    }
+                    self.confirm_answers(None);
+                    // The history has the results: the ledger need not keep them.
+                    for key in self.answered.drain(..) {
+                        self.journal.change(Change::ToolDelivered(key));
+                    }
+                }
+                LoopOutput::Start(calls) => {
+                    self.journal.keep().await?;
+                    self.start_calls(calls, CallHistory::New);
+                }
+                LoopOutput::Settle(calls) => self.start_calls(calls, CallHistory::Left),
+                LoopOutput::Unread(count) => {
+                    let first = self.steering.len().saturating_sub(count);
+                    let inputs = self.steering.split_off(first).into();
+                    self.tell(Event::Unqueued { inputs, was_sent: false });
+                }
+                LoopOutput::Doubt { after, text } => self.put_doubt(after, &text).await?,
+                LoopOutput::StopCalls => {
+                    let _ = self.stop.send(true);
+                    self.withdraw_asks();
+                }
+                LoopOutput::Finish(report) => return self.finish(*report).await.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    fn start_calls(&mut self, calls: Vec<RequestedCall>, history: CallHistory) {
+        let scene = self.scene.clone();
+        self.unanswered.clone_from(&calls);
+        self.calls = Some(AbortOnDropHandle::new(tokio::spawn(scene.run(calls, history))));
+    }
+
+    /// The task of the calls is over. A call without a result is one that panicked: it must not keep the turn waiting.
+    async fn end_calls(&mut self) -> Result<(), Unrecorded> {
+        self.calls = None;
+        while let Ok(message) = self.messages.try_recv() {
+            self.take_message(message).await?;
+        }
+        for requested in std::mem::take(&mut self.unanswered) {
+            let why = "Outcome unknown: Talaria itself failed while the call ran. Look at its effects before you do it again.";
+            self.tell(Event::Warning {
+                message: format!("{}: internal error; its outcome is unknown", requested.name),
+            });
+            self.handle(LoopInput::CallEnded {
+                call: requested.call,
+                disposition: CallDisposition::Unknown,
+                parts: vec![LogPart::text(why)],
+            });
+        }
+        Ok(())
+    }
+
+    fn plan(&mut self, planned: &PlannedAttempt) {
+        self.planned = planned.number;
+        let row = attempt_rows::planned(self.ordinal, UsagePurpose::Turn, &self.provider, planned);
+        self.journal.change(Change::NewAttempt(row));
+    }
+
+    /// Sends a request, or waits for the key that it needs.
+    async fn send(&mut self, request: Box<RenderedRequest>, attempt: u64) -> Result<(), Unrecorded> {
+        self.keys.mark_unchanged();
+        let key = match self.key() {
+            KeyState::NotNeeded => None,
+            KeyState::Found { key, .. } => Some(key),
+            KeyState::Missing { variables } => {
+                let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
+                self.unsent = Some(UnsentRequest { request, attempt, _wait: wait });
+                let message = key_wait_words(&variables.join(" or "));
+                self.tell(Event::Warning { message });
+                return self.journal.keep().await.map_err(Unrecorded::from);
+            }
+            KeyState::Refused { source, why, remedy } => {
+                let text = format!("the key in {source} {why}; {remedy}");
+                let failure = ModelFailure::transport(FailureClass::Auth, text);
+                self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
+                return Ok(());
+            }
+        };
+        let name = AttemptName { session: &self.scene.session, ordinal: self.ordinal, attempt };
+        let endpoint = LoopEndpoint::new(&self.engine, &self.provider, key, name);
+        self.wire = Some(WireFeed::send(Arc::clone(&self.engine.models), endpoint, *request, attempt));
+        Ok(())
+    }
+
+    async fn send_unsent(&mut self) -> Result<(), Unrecorded> {
+        match self.unsent.take() {
+            Some(UnsentRequest { request, attempt, .. }) => self.send(request, attempt).await,
+            None => Ok(()),
+        }
+    }
+
+    fn key(&self) -> KeyState {
+        let LoopProvider { found, surroundings, .. } = &self.provider;
+        self.engine.provider_keys.find(found, surroundings, &self.engine.home)
+    }
+
+    fn close_wire(&mut self, attempt: u64) {
+        let Some(wire) = self.wire.take_if(|wire| wire.attempt() == attempt) else { return };
+        // A turn that is stopped closes the connection at once.
+        if !*self.stop.borrow() {
+            wire.release();
+        }
+    }
+
+    fn end_attempt(&mut self, ended: &EndedAttempt) {
+        self.wire = None;
+        self.journal.point("model-answer");
+        let services = self.journal.services();
+        let items =
+            ended.entries.iter().filter_map(|entry| log::row(services, self.ordinal, entry)).collect();
+        let end = ModelAttemptEnd { items, ..attempt_rows::ended(&self.provider, ended) };
+        let key = attempt_rows::key(self.ordinal, ended.number);
+        self.journal.change(Change::AttemptEnd(key, Box::new(end)));
+    }
+
+    async fn finish(&mut self, mut report: Report) -> Result<Report, Unrecorded> {
+        self.withdraw_asks();
+        self.confirm_answers(None);
+        close_left_asks(self.journal, &self.scene.session).await;
+        report.declined = self.declined;
+        cover_report(&mut report);
+        self.tell(Event::Outcome(Box::new(report.clone())));
+        self.journal.keep().await?;
+        Ok(report)
+    }
+
+    fn take_news(&mut self, news: &WireNews) {
+        let Some(attempt) = self.wire.as_ref().map(WireFeed::attempt) else { return };
+        self.handle(LoopInput::Wire { attempt, news });
+        // What has arrived meanwhile needs no other wake-up.
+        while let Some(news) = self.wire.as_mut().and_then(WireFeed::arrived) {
+            self.handle(LoopInput::Wire { attempt, news: &news });
+        }
+    }
+
+    async fn take_message(&mut self, message: CallMessage) -> Result<(), Unrecorded> {
+        match message {
+            CallMessage::Show(event) => self.tell(event),
+            CallMessage::Record { offered, changes, events, done } => {
+                events.into_iter().for_each(|event| self.tell(event));
+                if let Some(call) = offered {
+                    self.journal.offered(&call);
+                }
+                for change in changes {
+                    if let Change::ToolCall(key, _) = &change {
+                        self.confirm_answers(Some(&key.call));
+                    }
+                    self.journal.change(change);
+                }
+                self.journal.keep().await?;
+                // A call that was given up needs no answer.
+                let _ = done.send(());
+            }
+            CallMessage::Ask { item, ask, place, decided, done } => {
+                self.open_ask(&item, *ask, place, decided, done).await?;
+            }
+            CallMessage::Ended { requested, disposition, parts, key } => {
+                self.answered.push(key);
+                self.unanswered.retain(|open| open.seq != requested.seq);
+                let call = requested.call;
+                self.handle(LoopInput::CallEnded { call, disposition, parts });
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks whether a turn that repeats itself continues.
+    async fn put_doubt(&mut self, after: u64, text: &str) -> Result<(), Unrecorded> {
+        if !self.scene.confinement.asks {
+            self.handle(LoopInput::GiveUp { by: None });
+            return Ok(());
+        }
+        let item = ItemId::new(format!("{}-repeats-{after}", self.scene.turn.as_str()));
+        let ask = doubt::question(&self.scene.thread, &item, text);
+        let (done, is_decided) = oneshot::channel();
+        self.doubt = Some(is_decided);
+        self.open_ask(&item, ask, None, None, done).await
+    }
+
+    fn settle_doubt(&mut self, decided: Option<Decided>) {
+        let Some(Decided { answer, by }) = decided else { return };
+        match doubt::verdict(&answer) {
+            DoubtVerdict::Continue => self.handle(LoopInput::Proceed),
+            DoubtVerdict::Advise(words) => {
+                let input = [InputPart::Text { text: words.clone() }];
+                self.steer(&input, vec![LogPart::text(words)]);
+                self.handle(LoopInput::Proceed);
+            }
+            DoubtVerdict::Stop => self.handle(LoopInput::GiveUp { by: (by == Who::User).then_some(by) }),
+        }
+    }
+
+    /// Opens a request, or finds the one that an earlier engine put about the same call.
+    async fn open_ask(
+        &mut self,
+        item: &ItemId,
+        ask: Ask,
+        place: Option<talaria_guard::place::Place>,
+        decided: Option<(Answer, Who, String)>,
+        done: oneshot::Sender<Decided>,
+    ) -> Result<(), Unrecorded> {
+        if *self.stop.borrow() {
+            return Ok(());
+        }
+        if let Some((answer, by, why)) = decided {
+            let earlier = self.earlier_ask(item, &ask).await;
+            if matches!(&earlier, Some((_, EarlierAnswer::PassedOn(before, _))) if before.decision == answer.decision)
+            {
+                let _ = done.send(Decided { answer, by });
+                return Ok(());
+            }
+            let ticket = mint_ticket();
+            self.journal.open_for_call(&ticket, ask, place, item);
+            self.journal.deliver(ticket.clone(), &answer, by);
+            let decision = answer.decision;
+            self.tell(Event::RequestClosed { id: ticket.clone(), decision, by, why: Some(why) });
+            self.journal.end_of_answer(ticket, &talaria_codex_proto::turn::Fate::Delivered);
+            self.journal.keep().await?;
+            let _ = done.send(Decided { answer, by });
+            return Ok(());
+        }
+        let open = |ticket: &TicketId, ask: &Ask, done| {
+            let (ticket, item, ask) = (ticket.clone(), item.clone(), ask.clone());
+            OpenAsk { ticket, item, ask, done }
+        };
+        match self.earlier_ask(item, &ask).await {
+            Some((ticket, EarlierAnswer::None)) => {
+                self.journal.ask(|asking| asking.push(ticket.clone()));
+                self.asks.push(open(&ticket, &ask, done));
+                tracing::debug!("request {ticket} is still open");
+            }
+            Some((ticket, EarlierAnswer::Given(answer, by))) => {
+                self.asks.push(open(&ticket, &ask, done));
+                self.answer(&ticket, answer, by);
+            }
+            Some((_, EarlierAnswer::PassedOn(answer, by))) => {
+                let _ = done.send(Decided { answer, by });
+                return Ok(());
+            }
+            None => {
+                let ticket = mint_ticket();
+                self.journal.open_for_call(&ticket, ask.clone(), place, item);
+                self.asks.push(open(&ticket, &ask, done));
+                tracing::debug!("request {ticket} is open");
+            }
+        }
+        if !self.asks.is_empty() {
+            self.deadline.pause();
+        }
+        self.journal.keep().await?;
+        Ok(())
+    }
+
+    /// The request that an earlier engine put about the same thing in the same call, and its answer. One about anything else
+    /// is closed: consent is for what was shown.
+    async fn earlier_ask(&mut self, item: &ItemId, ask: &Ask) -> Option<(TicketId, EarlierAnswer)> {
+        let filter = RequestFilter { session: Some(self.scene.session.clone()), states: None };
+        let rows = self.journal.services().store.requests(&filter).await.ok()?;
+        let asked = serde_json::to_string(&covered(ask)).ok()?;
+        let is_this = |row: &RequestRow| matches!(Asker::of(&row.origin), Some(Asker::LoopCall { item: asked }) if asked == *item);
+        for row in rows.into_iter().rev().filter(is_this) {
+            let is_same = row.ask == asked;
+            let answer = match row.state {
+                RequestState::Open => Some(EarlierAnswer::None),
+                RequestState::Answered => {
+                    let sealed = row.answer_sealed.as_deref();
+                    let json = sealed.and_then(|sealed| self.journal.services().seal.reveal(sealed));
+                    let answer = json.and_then(|json| serde_json::from_str(&json).ok());
+                    // A secret answer is not stored: the person is asked again.
+                    answer.map(|answer| EarlierAnswer::Given(answer, opening::who(&row)))
+                }
+                // Answers to questions are erased once the call has them; then the call has its result.
+                RequestState::Delivered if !matches!(ask, Ask::Input { .. }) => {
+                    let decision: Option<Decision> = row.decision.as_deref().and_then(rows::value);
+                    decision.map(|decision| EarlierAnswer::PassedOn(decision.into(), opening::who(&row)))
+                }
+                _ => continue,
+            };
+            match answer {
+                Some(answer) if is_same => return Some((row.id, answer)),
+                _ if matches!(row.state, RequestState::Open | RequestState::Answered) => {
+                    let why = "it is asked again".to_owned();
+                    self.journal.close_own(&row.id, Decision::Void, Who::Talaria, Some(why));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn answer(&mut self, ticket: &TicketId, answer: Answer, by: Who) {
+        let Some(at) = self.asks.iter().position(|open| open.ticket == *ticket) else { return };
+        if let Err(misfit) = self.asks[at].ask.check(&answer) {
+            return self.tell(Event::Warning { message: format!("an answer was not taken: {misfit}") });
+        }
+        let open = self.asks.remove(at);
+        let (why, decision) = (answer.given_reason().map(str::to_owned), answer.decision);
+        self.journal.point("loop-answer");
+        if self.closed.insert(ticket.clone()) {
+            self.tell(Event::RequestClosed { id: ticket.clone(), decision, by, why });
+        }
+        self.passed_on.push((open.item.clone(), ticket.clone()));
+        if self.asks.is_empty() {
+            self.deadline.resume();
+        }
+        let is_cancelled = answer.decision == Decision::Cancel;
+        let _ = open.done.send(Decided { answer, by });
+        if is_cancelled {
+            self.interrupt(by);
+        }
+    }
+
+    /// Records, with the next step of a call or with its result, that the call has the answer; until then the next engine
+    /// finds it.
+    fn confirm_answers(&mut self, item: Option<&ItemId>) {
+        let is_due = |(call, _): &(ItemId, TicketId)| item.is_none_or(|item| item == call);
+        let (due, later) = std::mem::take(&mut self.passed_on).into_iter().partition(is_due);
+        self.passed_on = later;
+        let due: Vec<(ItemId, TicketId)> = due;
+        for (_, ticket) in due {
+            self.journal.patch(RequestPatch::state(ticket, RequestState::Delivered));
+        }
+    }
+
+    /// Closes what is open without an answer.
+    fn withdraw_asks(&mut self) {
+        for open in std::mem::take(&mut self.asks) {
+            let why = "the turn ended before it was answered".to_owned();
+            self.journal.close_own(&open.ticket, Decision::Void, Who::Talaria, Some(why));
+        }
+        self.deadline.resume();
+    }
+
+    async fn obey(&mut self, command: Command) -> Result<(), Unrecorded> {
+        match command {
+            Command::Answer { ticket, answer, by } => self.answer(&ticket, answer, by),
+            Command::Interrupt { by } => self.interrupt(by),
+            Command::Report { event } => self.tell(*event),
+            Command::Say { input, when, limit, kept } => {
+                let took = if when == When::Now && !self.machine.is_over() && !*self.stop.borrow() {
+                    let parts = super::input_parts(&input);
+                    match parts {
+                        Ok(parts) => {
+                            self.steer(&input, parts);
+                            When::Now
+                        }
+                        Err(why) => {
+                            self.tell(Event::Warning { message: why });
+                            self.queue(&input, limit)
+                        }
+                    }
+                } else {
+                    self.queue(&input, limit)
+                };
+                self.journal.keep().await?;
+                if let Some(kept) = kept {
+                    let _ = kept.send(took);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn steer(&mut self, input: &[InputPart], parts: Vec<LogPart>) {
+        let queued = QueuedInput::of(input);
+        self.tell(Event::Steering { input: queued.clone() });
+        self.steering.push_back(queued);
+        self.handle(LoopInput::Steer(parts));
+    }
+
+    fn queue(&mut self, input: &[InputPart], limit: Option<Duration>) -> When {
+        if let Some(waiting) = self.journal.queue(input, limit) {
+            self.tell(Event::Queued { waiting, input: QueuedInput::of(input) });
+        }
+        When::Next
+    }
+
+    fn interrupt(&mut self, by: Who) {
+        self.unsent = None;
+        let _ = self.stop.send(true);
+        self.handle(LoopInput::Interrupt(by));
+        if !self.machine.is_over() {
+            self.withdraw_asks();
+        }
+    }
+
+    fn handle(&mut self, input: LoopInput<'_>) {
+        let moment = self.moment();
+        self.machine.handle(moment, input);
+    }
+
+    fn moment(&self) -> LoopMoment {
+        moment(self.epoch)
+    }
+
+    /// Publishes an event. From here on no one sees a secret.
+    pub(super) fn tell(&mut self, event: Event) {
+        match &event {
+            Event::Steered { .. } => drop(self.steering.pop_front()),
+            Event::RequestClosed { decision: Decision::Decline, by, .. } => {
+                self.declined += u32::from(matches!(by, Who::Nobody | Who::Rule | Who::Floor | Who::Hook));
+            }
+            _ => {}
+        }
+        let Self { journal, projector, veil, .. } = self;
+        veil.cover(event, &mut |event| {
+            project(projector, &event);
+            journal.event(event);
+        });
+        self.keep_messages();
+    }
+
+    fn keep_messages(&mut self) {
+        while let Some(message) = self.projector.poll() {
+            self.journal.message(&message);
+        }
+    }
+}
+
+/// The answer to a request that an earlier engine put.
+enum EarlierAnswer {
+    /// It waits for one.
+    None,
+    /// The call did not get it yet.
+    Given(Answer, Who),
+    /// The call had it, and has no result.
+    PassedOn(Answer, Who),
+}
+
+/// Closes the requests of calls that the end of the turn leaves: nothing waits for them.
+pub(super) async fn close_left_asks(journal: &mut Journal, session: &SessionId) {
+    let states = Some(vec![RequestState::Open, RequestState::Answered]);
+    let filter = RequestFilter { session: Some(session.clone()), states };
+    // What cannot be read now is closed by the next engine.
+    let rows = journal.services().store.requests(&filter).await.unwrap_or_default();
+    let is_of_call = |row: &RequestRow| matches!(Asker::of(&row.origin), Some(Asker::LoopCall { .. }));
+    for row in rows.into_iter().filter(is_of_call) {
+        if !journal.is_closing(&row.id) {
+            let why = "the turn ended before it was answered".to_owned();
+            journal.close_own(&row.id, Decision::Void, Who::Talaria, Some(why));
+        }
+    }
+}
+
+/// The time of an input; `epoch` is when the machine began.
+pub(super) fn moment(epoch: Instant) -> LoopMoment {
+    let random = uuid::Uuid::new_v4().as_u128() >> 75;
+    LoopMoment {
+        now: epoch.elapsed(),
+        unix: talaria_home::clock::now_ms() / SECOND,
+        // 53 bits are exact in a double.
+        chance: random as f64 / (1_u64 << 53) as f64,
+    }
+}
+
+/// Lets the projector see an event that it makes messages of.
+fn project(projector: &mut Projector, event: &Event) {
+    match event {
+        Event::ItemStarted { item } => projector.begin(item),
+        Event::ItemCompleted { item } => projector.complete(item),
+        Event::ItemAbandoned { item, why } => projector.abandon(item, *why),
+        Event::AttemptVoid { items, .. } => items.iter().for_each(|item| projector.abandon(item, None)),
+        Event::Outcome(report) => projector.finish(&report.outcome),
+        _ => {}
+    }
+}
+
+async fn next(wire: &mut Option<WireFeed>) -> WireNews {
+    match wire {
+        Some(wire) => wire.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn joined(calls: &mut Option<AbortOnDropHandle<()>>) {
+    match calls {
+        // Whether it panicked shows in what it left unanswered.
+        Some(task) => drop(task.await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the answer to a doubt. A question that was withdrawn decides nothing.
+async fn doubted(doubt: &mut Option<oneshot::Receiver<Decided>>) -> Option<Decided> {
+    let Some(receiver) = doubt else { return std::future::pending().await };
+    let decided = receiver.await.ok();
+    *doubt = None;
+    decided
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

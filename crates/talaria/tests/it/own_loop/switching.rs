@@ -1,0 +1,76 @@
+//! One conversation with several providers: what was said and done stays, what belongs to one provider alone does not leave it.
+
+use std::fs;
+
+use serde_json::json;
+use talaria_scripted::{ModelRequest, Reply};
+
+use crate::own_loop::{FAMILIES, exec, scene};
+use crate::scene::Scene;
+
+/// A turn that thinks, calls a tool and answers; what it seals is named after its family.
+async fn turn(scene: &Scene, session: Option<&str>, family: &str, prompt: &str) -> String {
+    let call =
+        Reply::new().reasoning("I think.").sealed(format!("SEAL-{family}")).text(format!("{family} looks."));
+    scene.model.push(call.function("read", json!({ "path": "notes.txt" })));
+    scene.model.push(Reply::say(format!("{family} answers.")));
+    let ended = match session {
+        None => exec(scene, family, &["--json", prompt]).await,
+        Some(session) => {
+            let provider = format!("own-{family}");
+            let arguments = [
+                "exec",
+                "--json",
+                "--resume",
+                session,
+                "--provider",
+                &provider,
+                "--model",
+                "other-model",
+                prompt,
+            ];
+            scene.run(&arguments).await
+        }
+    };
+    let events = ended.exits(0).events();
+    events[0]["session"].as_str().unwrap().to_owned()
+}
+
+fn last(scene: &Scene) -> ModelRequest {
+    scene.model.requests().pop().unwrap()
+}
+
+#[tokio::test]
+async fn a_conversation_changes_its_provider_in_the_middle_and_its_history_stays_whole() {
+    for first in 0..FAMILIES.len() {
+        let scene = scene().await;
+        fs::write(scene.work().join("notes.txt"), "eins\n").unwrap();
+        let order: Vec<&str> = (0..4).map(|step| FAMILIES[(first + step) % FAMILIES.len()]).collect();
+        let session = turn(&scene, None, order[0], "Prompt 0").await;
+        for (step, family) in order.iter().enumerate().skip(1) {
+            let prompt = format!("Prompt {step}");
+            turn(&scene, Some(&session), family, &prompt).await;
+            let request = last(&scene);
+            assert_eq!(format!("{:?}", request.family).to_lowercase(), *family, "{order:?}");
+            assert_eq!(request.body["model"], "other-model");
+            let prompts: Vec<String> = (0..=step).map(|step| format!("Prompt {step}")).collect();
+            assert_eq!(request.user_texts(), prompts, "{order:?} at {step}");
+            assert_eq!(
+                request.tool_outputs().len(),
+                step + 1,
+                "{order:?} at {step}: every call has one result"
+            );
+            let said: Vec<String> = order[..step]
+                .iter()
+                .flat_map(|family| [format!("{family} looks."), format!("{family} answers.")])
+                .chain([format!("{family} looks.")])
+                .collect();
+            assert_eq!(request.assistant_texts(), said, "{order:?} at {step}");
+            for other in FAMILIES.iter().filter(|other| *other != family) {
+                let seal = format!("SEAL-{other}");
+                assert!(!request.text.contains(&seal), "{order:?} at {step}: {seal} left its provider");
+            }
+        }
+        scene.close().await;
+    }
+}
