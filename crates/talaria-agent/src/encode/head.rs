@@ -86,7 +86,12 @@ impl RequestHead {
 
     fn responses(&self, profile: &ProviderProfile) -> Vec<(String, String)> {
         let tools = self.tools.iter().map(|tool| {
-            json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema})
+            let mut value = json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema});
+            // Where it is left out the provider makes every parameter mandatory.
+            if profile.quirks.strict_tools {
+                value["strict"] = json!(false);
+            }
+            value
         });
         let mut members = vec![
             member("model", &json!(self.model)),

@@ -525,3 +525,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tools_of_the_responses_family_are_not_made_strict() {
+    // Without the word the provider makes every parameter mandatory.
+    for profile in builtin_profiles() {
+        let written = body(&render(&profile, &[user(1, "do it")]));
+        let is_responses = profile.family == ModelFamily::Responses;
+        for tool in written["tools"].as_array().unwrap() {
+            let expected = if is_responses { Value::Bool(false) } else { Value::Null };
+            assert_eq!(tool["strict"], expected, "{}: {tool}", profile.name);
+        }
+    }
+    let mut profile = builtin_profile("openai").unwrap();
+    profile.quirks.strict_tools = false;
+    let written = body(&render(&profile, &[user(1, "do it")]));
+    assert!(written["tools"][0].get("strict").is_none(), "{written}");
+}

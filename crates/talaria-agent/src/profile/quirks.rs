@@ -143,7 +143,7 @@ pub struct ProviderQuirks {
     pub operator: OperatorRole,
     /// Does it accept `stream_options: {"include_usage": true}`?
     pub stream_usage: bool,
-    /// Does it accept `strict` in tools?
+    /// Does it accept `strict` in tools, and take a tool without it for strict?
     pub strict_tools: bool,
     /// Does it accept `parallel_tool_calls`?
     pub parallel_calls: bool,
@@ -200,6 +200,7 @@ impl ProviderQuirks {
             ModelFamily::Responses => Self {
                 output_limit: OutputLimitField::MaxOutputTokens,
                 operator: OperatorRole::Developer,
+                strict_tools: true,
                 parallel_calls: true,
                 store: true,
                 call_ids: CallIdRule::AtMost(64),
