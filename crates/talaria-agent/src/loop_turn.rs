@@ -448,7 +448,7 @@ impl LoopTurn {
     }
 
     fn after_attempt(&mut self, moment: LoopMoment, end: Option<RunEnd>) {
-        let Some(RunEnd { mut ended, shown_items }) = end else { return };
+        let Some(RunEnd { mut ended, item_ids, shown_items }) = end else { return };
         let window = self.setup.profile.model(&self.setup.head.model).window;
         ended.price = ended.tokens.price(&self.setup.profile.model(&self.setup.head.model).prices);
         let mut spent = ended.tokens.usage();
@@ -476,7 +476,7 @@ impl LoopTurn {
         self.log.extend(entries.iter().cloned());
         if end.adds_history() {
             self.rounds += 1;
-            self.show_items(number, &entries);
+            self.show_items(&item_ids, &entries);
             let (turn, window) = (self.usage, window);
             self.outputs.push_back(LoopOutput::Emit(Event::UsageUpdated { turn, context, window, input }));
         } else if shown_chars > 0 && !matches!(end, AttemptEnd::Refused { .. }) {
@@ -518,16 +518,15 @@ impl LoopTurn {
     }
 
     /// Reports the items of an answer as complete: only now are they part of the conversation.
-    fn show_items(&mut self, attempt: u64, entries: &[LogEntry]) {
-        for (index, entry) in entries.iter().enumerate() {
-            let id = item_id(&self.setup.turn, attempt, index);
+    fn show_items(&mut self, ids: &[ItemId], entries: &[LogEntry]) {
+        for (id, entry) in ids.iter().zip(entries) {
             if let LogItem::Assistant { parts, .. } = &entry.item {
                 let text = plain_text(parts);
                 if !text.trim().is_empty() {
                     self.text = Some(text);
                 }
             }
-            if let Some(item) = entry.item.step(&id) {
+            if let Some(item) = entry.item.step(id) {
                 self.outputs.push_back(LoopOutput::Emit(Event::ItemCompleted { item: Box::new(item) }));
             }
         }

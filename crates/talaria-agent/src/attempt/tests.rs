@@ -94,7 +94,7 @@ fn the_end_of_the_connection_is_never_success() {
     let mut play = Play::accepted("kimi", 200);
     play.bytes(3, &chat("half"));
     play.news(4, WireNews::Broken(ModelFailure::transport(FailureClass::Transport, "connection reset")));
-    assert_eq!(play.seen[1..], ["text half", "close", "ended Cut { why: \"connection reset\" }"]);
+    assert_eq!(play.seen[2..], ["text half", "close", "ended Cut { why: \"connection reset\" }"]);
     let mut play = Play::accepted("kimi", 200);
     play.bytes(3, &(chat("a") + "data: [DONE]\n\n"));
     assert!(play.end().starts_with("ended Cut"), "[DONE] alone is no evidence");
@@ -207,7 +207,7 @@ fn a_cancel_closes_at_once_and_is_no_completion() {
     play.bytes(3, &(chat("a") + FINISH));
     let seen = &mut play.seen;
     play.attempt.cancel(Who::User, &mut |news| seen.push(line(&news)));
-    assert_eq!(play.seen[2..], ["close", "ended Cancelled { by: User }"]);
+    assert_eq!(play.seen[3..], ["close", "ended Cancelled { by: User }"]);
 }
 
 #[test]

@@ -196,6 +196,7 @@ impl ChatFold {
             }
         }
         if let Some(piece) = text_of(delta.refusal).filter(|piece| !piece.is_empty()) {
+            self.open_text(sink);
             self.refusal.push_str(&piece);
             sink(AnswerStep::Text { index: TEXT, piece });
         }
@@ -220,6 +221,9 @@ impl ChatFold {
     }
 
     fn think(&mut self, piece: &str, sink: &mut dyn FnMut(AnswerStep<'_>)) {
+        if self.reasoning.is_empty() {
+            sink(AnswerStep::Opened { index: REASONING, kind: AnswerItemKind::Reasoning });
+        }
         self.reasoning.push_str(piece);
         sink(AnswerStep::Thought { index: REASONING, piece: Cow::Borrowed(piece) });
     }
@@ -241,7 +245,18 @@ impl ChatFold {
         }
     }
 
+    /// Announces the text before its first piece.
+    fn open_text(&self, sink: &mut dyn FnMut(AnswerStep<'_>)) {
+        if self.text.is_empty() && self.refusal.is_empty() {
+            sink(AnswerStep::Opened { index: TEXT, kind: AnswerItemKind::Text });
+        }
+    }
+
     fn write(&mut self, piece: &str, sink: &mut dyn FnMut(AnswerStep<'_>)) {
+        if piece.is_empty() {
+            return;
+        }
+        self.open_text(sink);
         self.text.push_str(piece);
         sink(AnswerStep::Text { index: TEXT, piece: Cow::Borrowed(piece) });
     }

@@ -32,6 +32,7 @@ struct OpenBlock {
     text: String,
     signature: String,
     input: String,
+    is_announced: bool,
 }
 
 #[derive(Deserialize)]
@@ -126,14 +127,18 @@ impl MessagesFold {
             }
             other => AnswerItemKind::Other(other.to_owned()),
         };
-        sink(AnswerStep::Opened { index, kind });
         let text = |name: &str| start[name].as_str().unwrap_or_default().to_owned();
         let mut open = OpenBlock {
             text: text("text"),
             signature: text("signature"),
             input: String::new(),
+            // A text that stays empty is no item: it is announced with its first piece.
+            is_announced: kind != AnswerItemKind::Text || !text("text").is_empty(),
             start: Value::Null,
         };
+        if open.is_announced {
+            sink(AnswerStep::Opened { index, kind });
+        }
         if open.text.is_empty() {
             open.text = text("thinking");
         }
@@ -157,7 +162,10 @@ impl MessagesFold {
         };
         match &*delta.kind {
             "text_delta" => {
-                if let Some(piece) = text_of(delta.text) {
+                if let Some(piece) = text_of(delta.text).filter(|piece| !piece.is_empty()) {
+                    if !std::mem::replace(&mut block.is_announced, true) {
+                        sink(AnswerStep::Opened { index, kind: AnswerItemKind::Text });
+                    }
                     block.text.push_str(&piece);
                     sink(AnswerStep::Text { index, piece });
                 }

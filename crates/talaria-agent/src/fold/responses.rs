@@ -30,6 +30,7 @@ pub struct ResponsesFold {
 struct OpenItem {
     id: Option<String>,
     output_index: Option<u64>,
+    is_announced: bool,
     is_done: bool,
 }
 
@@ -81,12 +82,14 @@ impl ResponsesFold {
             "response.output_text.delta" | "response.refusal.delta" => {
                 let index = self.index(&envelope);
                 if let Some(piece) = text_of(envelope.delta) {
+                    self.announce(index, AnswerItemKind::Text, sink);
                     sink(AnswerStep::Text { index, piece });
                 }
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 let index = self.index(&envelope);
                 if let Some(piece) = text_of(envelope.delta) {
+                    self.announce(index, AnswerItemKind::Reasoning, sink);
                     sink(AnswerStep::Thought { index, piece });
                 }
             }
@@ -94,6 +97,7 @@ impl ResponsesFold {
                 let part = envelope.summary_index.unwrap_or_default();
                 if part > self.summary_part {
                     let index = self.index(&envelope);
+                    self.announce(index, AnswerItemKind::Reasoning, sink);
                     sink(AnswerStep::Thought { index, piece: Cow::Borrowed("\n\n") });
                 }
                 self.summary_part = part;
@@ -141,7 +145,14 @@ impl ResponsesFold {
             "function_call" | "custom_tool_call" => AnswerItemKind::Call { name },
             other => AnswerItemKind::Other(other.to_owned()),
         };
-        sink(AnswerStep::Opened { index, kind });
+        self.announce(index, kind, sink);
+    }
+
+    /// Reports the beginning of an item once: some servers only send its pieces.
+    fn announce(&mut self, index: usize, kind: AnswerItemKind, sink: &mut dyn FnMut(AnswerStep<'_>)) {
+        if self.items.get_mut(index).is_some_and(|open| !std::mem::replace(&mut open.is_announced, true)) {
+            sink(AnswerStep::Opened { index, kind });
+        }
     }
 
     fn end(&mut self, kind: &str, envelope: &Envelope<'_>, sink: &mut dyn FnMut(AnswerStep<'_>)) {
@@ -194,7 +205,12 @@ impl ResponsesFold {
         if let Some(at) = self.items.iter().rposition(is_it) {
             return at;
         }
-        self.items.push(OpenItem { id: id.map(str::to_owned), output_index, is_done: false });
+        self.items.push(OpenItem {
+            id: id.map(str::to_owned),
+            output_index,
+            is_announced: false,
+            is_done: false,
+        });
         self.items.len() - 1
     }
 }

@@ -133,8 +133,8 @@ fn text_without_a_finished_item_is_cut_and_never_completed() {
             r#"{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","id":"m","content":[{"type":"output_text","text":"half"}]}]}}"#,
         ],
     );
-    assert_eq!(lines[0], "text 0 half");
-    assert!(lines[1].starts_with("end Cut(") && lines.len() == 2, "{lines:#?}");
+    assert_eq!(lines[..2], ["opened 0 Text", "text 0 half"]);
+    assert!(lines[2].starts_with("end Cut(") && lines.len() == 3, "{lines:#?}");
     let unstreamed = run(
         "openai",
         &[
@@ -151,9 +151,9 @@ fn every_family_ends_by_its_own_evidence_and_eof_is_never_success() {
     }
     let text = r#"{"choices":[{"index":0,"delta":{"content":"hi"}}]}"#;
     let lines = run("deepseek", &[text, "[DONE]"]);
-    assert!(lines[2].starts_with("end Cut("), "[DONE] alone is no evidence: {lines:?}");
+    assert!(lines[3].starts_with("end Cut("), "[DONE] alone is no evidence: {lines:?}");
     let started = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
-    assert!(run("anthropic", &[started, r#"{"type":"message_stop"}"#])[1].starts_with("end Cut("));
+    assert!(run("anthropic", &[started, r#"{"type":"message_stop"}"#])[0].starts_with("end Cut("));
 }
 
 #[test]
@@ -320,7 +320,9 @@ fn thinking_in_the_text_is_split_where_the_profile_says_so() {
     assert_eq!(
         lines[1..],
         [
+            "opened 0 Reasoning",
             "thought 0 \"a\"",
+            "opened 1 Text",
             "text 1 b",
             "done 0 thought [] [\"a\"] [\"a\"]",
             "done 1 said b",

@@ -14,9 +14,12 @@ use crate::fold::{AnswerItem, AnswerStep};
 use crate::history::{LogEntry, LogItem, LogPart, ReplayBinding};
 use crate::spending::{TokenCount, TokenSource};
 
-/// An attempt that is over, and the items of which people saw something.
+/// An attempt that is over.
 pub(super) struct RunEnd {
     pub(super) ended: Box<EndedAttempt>,
+    /// The ids of the items that its entries are, if it adds history: those under which pieces were shown.
+    pub(super) item_ids: Vec<ItemId>,
+    /// The items of which people saw something.
     pub(super) shown_items: Vec<ItemId>,
 }
 
@@ -103,6 +106,8 @@ impl AttemptRun {
     fn close(&mut self, stage: AttemptStage, end: AttemptEnd) -> RunEnd {
         let mut collected = std::mem::take(&mut self.collected);
         collected.items.sort_by_key(|(index, _)| *index);
+        let item_ids =
+            collected.items.iter().map(|(index, _)| item_id(&self.turn, self.number, *index)).collect();
         let entries = match &end {
             end if end.adds_history() => {
                 collected.items.into_iter().map(|(_, item)| self.entry(item)).collect()
@@ -121,6 +126,7 @@ impl AttemptRun {
         let tokens = booked(collected.tokens, &end, stage, self.request_bytes, diary.bytes);
         let shown_items = collected.shown_items.iter().map(|index| item_id(&self.turn, self.number, *index));
         RunEnd {
+            item_ids,
             shown_items: shown_items.collect(),
             ended: Box::new(EndedAttempt {
                 number: self.number,

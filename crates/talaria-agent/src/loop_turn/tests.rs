@@ -1,6 +1,7 @@
 //! Turns as scripts: bytes of a provider and results of tools in, outputs out, one line each.
 
 use proptest::prelude::*;
+use serde_json::{Value, json};
 use talaria_core::tool::ToolEffect;
 
 use super::*;
@@ -50,6 +51,7 @@ struct Stage {
     /// The history as the shell would have stored it.
     stored: Vec<LogEntry>,
     reports: Vec<Report>,
+    events: Vec<Event>,
     /// How many words of the person were returned.
     unread: usize,
 }
@@ -104,8 +106,16 @@ impl Stage {
     /// A turn that has not begun.
     fn idle(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
         let turn = LoopTurn::new(setup, log.clone(), left);
-        let (lines, bodies, reports) = (Vec::new(), Vec::new(), Vec::new());
-        Self { turn, now: Duration::ZERO, lines, bodies, stored: log, reports, unread: 0 }
+        Self {
+            turn,
+            now: Duration::ZERO,
+            lines: Vec::new(),
+            bodies: Vec::new(),
+            stored: log,
+            reports: Vec::new(),
+            events: Vec::new(),
+            unread: 0,
+        }
     }
 
     fn moment(&self) -> LoopMoment {
@@ -160,6 +170,7 @@ impl Stage {
             self.lines.push(line(&output));
             match output {
                 LoopOutput::Send(request) => self.bodies.push(String::from_utf8(request.body).unwrap()),
+                LoopOutput::Emit(event) => self.events.push(event),
                 LoopOutput::End(ended) => self.stored.extend(ended.entries),
                 LoopOutput::Append(entries) => self.stored.extend(entries),
                 LoopOutput::Unread(count) => self.unread += count,
@@ -469,6 +480,73 @@ fn a_turn_has_a_limit_of_requests() {
         message.starts_with("the turn made 2 model requests, which is its limit; what it did so far is done"),
         "{message}"
     );
+}
+
+/// A stream of data frames, ended as Chat servers do.
+fn stream_of(frames: &[Value]) -> String {
+    let frames = frames.iter().map(|frame| format!("data: {frame}\n\n"));
+    frames.chain(["data: [DONE]\n\n".to_owned()]).collect()
+}
+
+/// The setup of another built-in provider.
+fn setup_at(provider: &str) -> LoopSetup {
+    LoopSetup { profile: builtin_profile(provider).unwrap(), ..setup() }
+}
+
+/// The ids of the items that were begun, that pieces were shown under, and that were completed.
+fn shown_ids(stage: &Stage) -> [Vec<String>; 3] {
+    let mut ids = [Vec::new(), Vec::new(), Vec::new()];
+    for event in &stage.events {
+        let (list, id) = match event {
+            Event::ItemStarted { item } => (0, &item.id),
+            Event::TextDelta { item, .. } | Event::ReasoningDelta { item, .. } => (1, item),
+            Event::ItemCompleted { item } => (2, &item.id),
+            _ => continue,
+        };
+        if !ids[list].contains(&id.as_str().to_owned()) {
+            ids[list].push(id.as_str().to_owned());
+        }
+    }
+    ids
+}
+
+#[test]
+fn an_answer_completes_the_items_that_its_pieces_were_shown_under() {
+    let chunk = |delta: Value| json!({"choices": [{"delta": delta}]});
+    let finish = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let text = [chunk(json!({"content": "Two "})), chunk(json!({"content": "files."})), finish.clone()];
+    let thought = [chunk(json!({"reasoning_content": "hm"})), text[0].clone(), text[1].clone(), finish];
+    let empty_first = ANSWER.replace("\"index\":0", "\"index\":1").replacen(
+        "data: {\"type\":\"content_block_start\"",
+        "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n\
+         data: {\"type\":\"content_block_stop\",\"index\":0}\n\n\
+         data: {\"type\":\"content_block_start\"",
+        1,
+    );
+    let item =
+        json!({"type": "message", "id": "m", "content": [{"type": "output_text", "text": "Two files."}]});
+    let delta = json!({"type": "response.output_text.delta", "item_id": "m", "output_index": 0, "delta": "Two files."});
+    let done = json!({"type": "response.output_item.done", "output_index": 0, "item": item});
+    let completed = json!({"type": "response.completed", "response": {"status": "completed"}});
+    let added = json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m"}});
+    let announced = [added, delta.clone(), done.clone(), completed.clone()];
+    for (provider, body, items) in [
+        ("lmstudio", stream_of(&text), 1),
+        ("deepseek", stream_of(&thought), 2),
+        ("anthropic", ANSWER.to_owned(), 1),
+        ("anthropic", empty_first, 1),
+        ("openai", stream_of(&announced), 1),
+        // Some servers do not announce items.
+        ("openai", stream_of(&[delta, done, completed]), 1),
+    ] {
+        let mut stage = Stage::with(setup_at(provider), question());
+        stage.answer(&body);
+        assert_eq!(stage.report().text.as_deref(), Some("Two files."), "{provider} {body}");
+        let [begun, shown, completed] = shown_ids(&stage);
+        assert_eq!(shown.len(), items, "{provider} {body}");
+        assert_eq!(completed, shown, "{provider} {body}");
+        assert_eq!(begun, shown, "an engine after a crash knows by this what it showed: {provider} {body}");
+    }
 }
 
 /// Something that may happen, at any time.

@@ -2,7 +2,7 @@
 
 use talaria_scripted::{Reply, StreamCut};
 
-use crate::own_loop::{MODEL, exec, scene};
+use crate::own_loop::{FAMILIES, MODEL, exec, scene};
 
 /// An answer that is cut after some of its text, and then the whole one.
 fn cut_then_whole(scene: &crate::scene::Scene) {
@@ -104,10 +104,14 @@ async fn without_a_key_no_request_is_sent_and_the_variable_is_named() {
 
 #[tokio::test]
 async fn a_chat_without_a_terminal_shows_each_answer_once() {
-    let scene = scene().await;
-    scene.model.push(Reply::new().text("The answer ").text("is 42."));
-    let arguments = ["--plain", "--provider", "own-chat", "--model", MODEL];
-    let ended = scene.run_with_input(&arguments, b"Say it.\n").await.exits(0);
-    assert_eq!(ended.stdout.matches("is 42.").count(), 1, "{ended}");
-    scene.close().await;
+    for family in FAMILIES {
+        let scene = scene().await;
+        scene.model.push(Reply::new().text("The answer ").text("is 42."));
+        let provider = format!("own-{family}");
+        let arguments = ["--plain", "--provider", &provider, "--model", MODEL];
+        let ended = scene.run_with_input(&arguments, b"Say it.\n").await.exits(0);
+        assert_eq!(ended.stdout.matches("is 42.").count(), 1, "{family}: {ended}");
+        assert_eq!(ended.stderr.matches("is 42.").count(), 0, "{family}: {ended}");
+        scene.close().await;
+    }
 }
