@@ -19,6 +19,7 @@ use crate::sse::SseSignal;
 
 mod chat;
 mod messages;
+mod relay_details;
 mod responses;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::relay_details::RelayDetails;
 use super::{
     AnswerEnd, AnswerItem, AnswerItemKind, AnswerStep, IncompleteReason, StopReason, corrupt, failed, text_of,
 };
@@ -31,8 +32,8 @@ pub struct ChatFold {
     text: String,
     refusal: String,
     reasoning: String,
-    /// `reasoning_details` of a relay, in order, as received.
-    details: Vec<String>,
+    /// `reasoning_details` of a relay.
+    details: RelayDetails,
     calls: Vec<CallSlot>,
     splitter: Option<InlineThinkingSplitter>,
     finish: Option<String>,
@@ -123,7 +124,7 @@ impl ChatFold {
             text: String::new(),
             refusal: String::new(),
             reasoning: String::new(),
-            details: Vec::new(),
+            details: RelayDetails::default(),
             calls: Vec::new(),
             splitter: splits.then(InlineThinkingSplitter::default),
             finish: None,
@@ -187,7 +188,7 @@ impl ChatFold {
         if let Some(piece) = thought {
             self.think(&piece, sink);
         }
-        self.details.extend(delta.reasoning_details.into_iter().flatten().map(|raw| raw.get().to_owned()));
+        delta.reasoning_details.into_iter().flatten().for_each(|raw| self.details.take(raw.get()));
         if let Some(content) = delta.content {
             match text_of(Some(content)) {
                 Some(piece) if piece.is_empty() => {}
@@ -337,7 +338,7 @@ impl ChatFold {
             let native = if self.details.is_empty() {
                 NativeItem { raw: Value::String(text.clone()).to_string(), sealed: false }
             } else {
-                NativeItem { raw: format!("[{}]", self.details.join(",")), sealed: true }
+                NativeItem { raw: self.details.to_json(), sealed: true }
             };
             let text = if text.is_empty() { Vec::new() } else { vec![text] };
             let item = LogItem::Reasoning { summary: Vec::new(), text };

@@ -434,3 +434,42 @@ fn arguments_are_kept_byte_for_byte() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn fragments_of_a_relays_reasoning_details_become_the_blocks_that_they_are_parts_of() {
+    let frame = |details: &str| format!(r#"{{"choices":[{{"delta":{{"reasoning_details":[{details}]}}}}]}}"#);
+    let frames = [
+        frame(r#"{"type":"reasoning.text","text":"He","index":0,"format":"anthropic-claude-v1"}"#),
+        frame(r#"{"type":"reasoning.text","text":"llo","index":0,"signature":null,"id":null}"#),
+        frame(
+            r#"{"type":"reasoning.text","text":"","signature":"SIG","index":0},{"type":"reasoning.summary","summary":"a","index":1}"#,
+        ),
+        frame(r#"{"type":"reasoning.summary","summary":"b","index":1}"#),
+        // Blocks of other kinds or with other ids are blocks of their own, whatever their index.
+        frame(r#"{"type":"reasoning.encrypted","data":"E","index":0,"id":"one"}"#),
+        frame(r#"{"type":"reasoning.encrypted","data":"F","index":0,"id":"two"}"#),
+        frame(r#"{"type":"reasoning.encrypted","data":"G","index":0,"id":"two"}"#),
+        frame(r#"{"type":"reasoning.text","text":"x"}, {"type":"reasoning.text", "text":"y"}"#),
+        r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#.to_owned(),
+        "[DONE]".to_owned(),
+    ];
+    let frames: Vec<&str> = frames.iter().map(String::as_str).collect();
+    let lines = run("openrouter", &frames);
+    let done = lines.iter().find(|line| line.starts_with("done 0")).unwrap();
+    let raw = done.split_once("[sealed ").unwrap().1.strip_suffix(']').unwrap();
+    assert_eq!(
+        serde_json::from_str::<Value>(raw).unwrap(),
+        serde_json::json!([
+            {"type": "reasoning.text", "text": "Hello", "index": 0, "format": "anthropic-claude-v1", "signature": "SIG", "id": null},
+            {"type": "reasoning.summary", "summary": "ab", "index": 1},
+            {"type": "reasoning.encrypted", "data": "E", "index": 0, "id": "one"},
+            {"type": "reasoning.encrypted", "data": "FG", "index": 0, "id": "two"},
+            {"type": "reasoning.text", "text": "x"},
+            {"type": "reasoning.text", "text": "y"},
+        ])
+    );
+    assert!(
+        raw.ends_with(r#"{"type":"reasoning.text","text":"x"},{"type":"reasoning.text", "text":"y"}]"#),
+        "{raw}"
+    );
+}
