@@ -103,7 +103,9 @@ impl RequestHead {
             members.push(member("tool_choice", &json!("auto")));
         }
         members.push(member("stream", &json!(true)));
-        members.push(member("include", &json!(["reasoning.encrypted_content"])));
+        if may_reason(&self.model) {
+            members.push(member("include", &json!(["reasoning.encrypted_content"])));
+        }
         if profile.quirks.parallel_calls && !self.tools.is_empty() {
             members.push(member("parallel_tool_calls", &json!(true)));
         }
@@ -237,6 +239,13 @@ impl RequestHead {
 
 fn member(name: &str, value: &Value) -> (String, String) {
     (name.to_owned(), text_of(value))
+}
+
+/// Is this none of the models that never reason? Those refuse to be asked for reasoning; of others that do, the refusal is
+/// repaired.
+fn may_reason(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    !["gpt-3.5", "gpt-4", "chatgpt-4o"].iter().any(|old| name.starts_with(old))
 }
 
 /// Models before the adaptive form, which want a number of tokens.

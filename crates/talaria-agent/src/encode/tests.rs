@@ -542,3 +542,26 @@ fn tools_of_the_responses_family_are_not_made_strict() {
     let written = body(&render(&profile, &[user(1, "do it")]));
     assert!(written["tools"][0].get("strict").is_none(), "{written}");
 }
+
+#[test]
+fn encrypted_reasoning_is_asked_of_models_that_reason_alone() {
+    let profile = builtin_profile("openai").unwrap();
+    let asks = |model: &str| {
+        let renderer = renderer(&profile, model);
+        body(&renderer.render()).get("include").is_some()
+    };
+    for model in ["gpt-5.5", "o4-mini", "codex-mini-latest", "another"] {
+        assert!(asks(model), "{model}");
+    }
+    for model in [
+        "gpt-4o",
+        "gpt-4o-mini-2024-07-18",
+        "gpt-4.1",
+        "gpt-4.1-nano",
+        "gpt-4-turbo",
+        "gpt-3.5-turbo",
+        "chatgpt-4o-latest",
+    ] {
+        assert!(!asks(model), "{model}");
+    }
+}

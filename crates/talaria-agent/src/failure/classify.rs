@@ -291,9 +291,14 @@ fn scope_of(class: Class, report: &ErrorReport) -> FailureScope {
 
 /// The member that a refused request should be sent without, where the provider names one.
 pub fn refused_parameter(failure: &ModelFailure) -> Option<String> {
+    let lower = failure.text.to_lowercase();
+    // The member that asks for it; the provider does not call this an unsupported parameter.
+    if failure.class == Class::InvalidRequest && lower.contains("encrypted content is not supported") {
+        return Some("include".to_owned());
+    }
     let codes = ["unknown_parameter", "unsupported_parameter", "unsupported_value"];
-    let is_refusal = failure.code.as_deref().is_some_and(|code| codes.contains(&code))
-        || is_malformed(&failure.text.to_lowercase());
+    let is_refusal =
+        failure.code.as_deref().is_some_and(|code| codes.contains(&code)) || is_malformed(&lower);
     if failure.class != Class::InvalidRequest || !is_refusal {
         return None;
     }

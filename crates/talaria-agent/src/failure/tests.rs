@@ -171,3 +171,14 @@ fn only_a_refused_credential_is_reported_as_one() {
     let is_auth = |class: &FailureClass| class.outcome_code() == FailureCode::Auth;
     assert_eq!(FailureClass::ALL.into_iter().filter(is_auth).collect::<Vec<_>>(), [FailureClass::Auth]);
 }
+
+#[test]
+fn a_model_that_does_not_reason_is_asked_again_without_encrypted_content() {
+    for body in [
+        r#"{"error":{"message":"Encrypted content is not supported with this model.","type":"invalid_request_error","param":"include","code":null}}"#,
+        r#"{"error":{"message":"Encrypted content is not supported with this model."}}"#,
+    ] {
+        let failure = classify_response(400, &[], body.as_bytes());
+        assert_eq!(refused_parameter(&failure).as_deref(), Some("include"), "{failure:?}");
+    }
+}
