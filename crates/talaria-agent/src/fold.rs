@@ -89,6 +89,16 @@ impl std::fmt::Display for IncompleteReason {
 }
 
 impl IncompleteReason {
+    /// Reads the words of `Display`, which rows of attempts have.
+    pub fn of_words(words: &str) -> Self {
+        let known = [Self::MaxOutput, Self::Context, Self::ContentFilter];
+        let reason = || words.strip_prefix("the provider stopped it (")?.strip_suffix(')');
+        known
+            .into_iter()
+            .find(|reason| reason.to_string() == words)
+            .unwrap_or_else(|| Self::Other(reason().unwrap_or(words).to_owned()))
+    }
+
     /// What to do next.
     pub fn advice(&self) -> NextStep {
         let text = match self {

@@ -205,6 +205,8 @@ pub struct LeftTurn {
     pub text: Option<String>,
     /// The last attempt ended with an answer that counts: nothing was asked since.
     pub is_answered: bool,
+    /// Why the last attempt ended with an answer that the provider called incomplete, if it did.
+    pub incomplete: Option<IncompleteReason>,
 }
 
 /// A call that waits for its result.
@@ -244,6 +246,8 @@ pub struct LoopTurn {
     stopped_by: Option<Who>,
     /// An earlier engine left the turn with an answer that counts.
     is_answered: bool,
+    /// An earlier engine left the turn with an incomplete answer.
+    left_incomplete: Option<IncompleteReason>,
     /// Repeated calls before this entry are agreed to.
     agreed_until: u64,
     usage: Usage,
@@ -256,7 +260,7 @@ impl LoopTurn {
     /// Prepares a turn. `log` is the history in force, the input of the turn included; `left` is what an earlier engine left of
     /// the turn, if one began it.
     pub fn new(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
-        let LeftTurn { attempts, usage, text, is_answered } = left;
+        let LeftTurn { attempts, usage, text, is_answered, incomplete } = left;
         let renderer = renderer_of(&setup, &log);
         let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
         Self {
@@ -270,6 +274,7 @@ impl LoopTurn {
             steering: Vec::new(),
             stopped_by: None,
             is_answered,
+            left_incomplete: incomplete,
             agreed_until: 0,
             usage,
             text,
@@ -284,8 +289,13 @@ impl LoopTurn {
         if self.settle_left(moment) {
             return;
         }
-        if self.is_answered && self.log.last().is_some_and(|entry| entry.attempt.is_some()) {
-            return self.finish(Outcome::Completed);
+        if self.log.last().is_some_and(|entry| entry.attempt.is_some()) {
+            if self.is_answered {
+                return self.finish(Outcome::Completed);
+            }
+            if let Some(why) = self.left_incomplete.take() {
+                return self.fail_incomplete(&why);
+            }
         }
         self.ask_unless_repeated(moment);
     }
@@ -297,6 +307,9 @@ impl LoopTurn {
             return false;
         }
         answer_unreadable(&mut open);
+        if self.left_incomplete.is_some() {
+            answer_unbegun(open.last_mut());
+        }
         let left: Vec<RequestedCall> = waiting(&open);
         if !left.is_empty() {
             self.outputs.push_back(LoopOutput::Settle(left));
@@ -553,12 +566,7 @@ impl LoopTurn {
             return self.after_calls(moment);
         }
         if let Some(why) = incomplete {
-            let code = match why {
-                IncompleteReason::Context => FailureCode::ContextWindow,
-                _ => FailureCode::Other,
-            };
-            let message = format!("the answer is incomplete: {why}");
-            return self.fail(code, message, why.advice(), None);
+            return self.fail_incomplete(&why);
         }
         if stop == StopReason::Paused || self.append_steering() {
             return self.ask(moment);
@@ -714,6 +722,15 @@ impl LoopTurn {
         let mut report = Report::new(outcome, self.text.clone(), self.usage, 0).with_next(next);
         report.retry_at = retry_at;
         self.close(report);
+    }
+
+    /// Ends the turn with an answer that the provider called incomplete.
+    fn fail_incomplete(&mut self, why: &IncompleteReason) {
+        let code = match why {
+            IncompleteReason::Context => FailureCode::ContextWindow,
+            _ => FailureCode::Other,
+        };
+        self.fail(code, format!("the answer is incomplete: {why}"), why.advice(), None);
     }
 
     fn close(&mut self, report: Report) {

@@ -258,7 +258,8 @@ fn item_of(block: OpenBlock) -> Option<AnswerItem> {
             let input = match (block.input.is_empty(), is_given) {
                 (false, _) => block.input.clone(),
                 (true, true) => given.to_string(),
-                (true, false) => "{}".to_owned(),
+                // No arguments, or an answer that was cut before them: how it ended decides.
+                (true, false) => String::new(),
             };
             own(LogItem::Call {
                 call: CallId::new(text("id")),

@@ -253,7 +253,7 @@ fn a_message_of_anthropic_keeps_signatures_and_arguments() {
             "opened 1 Call { name: \"run\" }",
             r#"done 1 call toolu_1 run {"b": 1, "a":2}"#,
             "opened 2 Call { name: \"list\" }",
-            "done 2 call toolu_2 list {}",
+            "done 2 call toolu_2 list ",
             "usage in Some(125) cached Some(100) written Some(20) out Some(42) cost None",
             "end Completed(Finished)",
         ]
@@ -472,4 +472,18 @@ fn fragments_of_a_relays_reasoning_details_become_the_blocks_that_they_are_parts
         raw.ends_with(r#"{"type":"reasoning.text","text":"x"},{"type":"reasoning.text", "text":"y"}]"#),
         "{raw}"
     );
+}
+
+#[test]
+fn a_call_that_was_cut_before_its_arguments_has_none() {
+    let lines = run(
+        "anthropic",
+        &[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"run","input":{}}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#,
+            r#"{"type":"message_stop"}"#,
+        ],
+    );
+    assert!(lines.contains(&"done 0 call toolu_1 run ".to_owned()), "{lines:#?}");
 }

@@ -549,6 +549,56 @@ fn an_answer_completes_the_items_that_its_pieces_were_shown_under() {
     }
 }
 
+/// An answer with two calls that was cut before the arguments of the second.
+fn unbegun_call() -> String {
+    let from = CALLS.find("data: {\"type\":\"content_block_delta\",\"index\":2").unwrap();
+    let until = CALLS[from..].find("\n\n").unwrap() + from + 2;
+    format!("{}{}", &CALLS[..from], &CALLS[until..]).replace("\"tool_use\"},", "\"max_tokens\"},")
+}
+
+#[test]
+fn a_call_that_was_cut_before_its_arguments_is_answered_and_never_started() {
+    let mut stage = Stage::new();
+    stage.answer(&unbegun_call());
+    assert_eq!(stage.count("start c1"), 1, "{:#?}", stage.lines);
+    assert_eq!(stage.count("start c1 c2"), 0, "{:#?}", stage.lines);
+    stage.ended("c1", "text");
+    let LogItem::Result { call, disposition, .. } = &stage.stored[5].item else {
+        panic!("{:?}", stage.stored)
+    };
+    assert_eq!((call.as_str(), *disposition), ("c2", CallDisposition::Failed));
+    // A tool without arguments in an answer that is complete is called.
+    let mut whole = Stage::new();
+    whole.answer(&unbegun_call().replace("\"max_tokens\"},", "\"tool_use\"},"));
+    assert_eq!(whole.count("start c1 c2"), 1, "{:#?}", whole.lines);
+}
+
+#[test]
+fn an_incomplete_answer_that_was_left_ends_as_it_would_have() {
+    let mut first = Stage::new();
+    first.answer(&unbegun_call());
+    let reason = IncompleteReason::MaxOutput;
+    let left = LeftTurn { attempts: 1, incomplete: Some(reason), ..LeftTurn::default() };
+    let mut second = Stage::left(setup(), first.stored.clone(), left.clone());
+    assert_eq!(second.lines, ["settle c1"], "c2 was never begun");
+    second.ended("c1", "text");
+    first.ended("c1", "text");
+    assert_eq!(second.stored, first.stored);
+    let mut first = Stage::new();
+    first.answer(&ANSWER.replace("end_turn", "max_tokens"));
+    let second = Stage::left(setup(), first.stored.clone(), left);
+    assert_eq!(second.lines, ["finish failed"]);
+    assert_eq!(second.report().message, first.report().message);
+    for reason in [
+        IncompleteReason::MaxOutput,
+        IncompleteReason::Context,
+        IncompleteReason::ContentFilter,
+        IncompleteReason::Other("new".to_owned()),
+    ] {
+        assert_eq!(IncompleteReason::of_words(&reason.to_string()), reason);
+    }
+}
+
 /// Something that may happen, at any time.
 #[derive(Clone, Debug)]
 enum Deed {

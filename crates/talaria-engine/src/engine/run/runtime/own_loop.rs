@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use talaria_agent::encode::{LoopToolSpec, RequestHead, RequestOmissions};
+use talaria_agent::fold::IncompleteReason;
 use talaria_agent::history::{CallDisposition, CallId, LogEntry, LogItem, LogPart, ModelIssuer};
 use talaria_agent::loop_turn::{LeftTurn, LoopSetup, LoopTurn};
 use talaria_agent::profile::{ConfiguredProvider, configured_providers};
@@ -322,7 +323,10 @@ impl LoopRuntime {
         let setup = self.setup(&provider, turn.clone(), head);
         let made = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
         let is_answered = attempts.last().is_some_and(|last| last.ending == Some(AttemptEnding::Completed));
-        let left = LeftTurn { attempts: made, usage: spent(&attempts), text, is_answered };
+        let last = attempts.last().filter(|last| last.ending == Some(AttemptEnding::Incomplete));
+        let incomplete = last.map(|last| last.failure_text.as_deref().unwrap_or_default());
+        let incomplete = incomplete.map(IncompleteReason::of_words);
+        let left = LeftTurn { attempts: made, usage: spent(&attempts), text, is_answered, incomplete };
         let machine = LoopTurn::new(setup, entries, left);
         let start = LoopStart {
             engine: Arc::clone(&self.engine),
