@@ -8,6 +8,12 @@ pub use crate::profile::KeyHeader;
 
 use super::key_veil::KeyVeil;
 
+/// The shortest key that is masked in answers. Local servers take words such as `test` for a key, and these are words of
+/// answers and of arguments of calls.
+const SHORTEST_IN_ANSWERS: usize = 16;
+/// The shortest key that is masked in errors.
+const SHORTEST_IN_ERRORS: usize = 6;
+
 /// A key. Its `Debug` output hides it, and nothing returns it as text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -36,14 +42,19 @@ impl ApiKey {
         Ok(Self(text.to_owned()))
     }
 
-    /// Masks the key in a text that the peer wrote.
-    pub(super) fn hide_in(&self, text: &str) -> String {
-        text.replace(&self.0, "[key]")
+    /// Masks the key in a header of a response with this status.
+    pub(super) fn hide_in(&self, text: &str, status: u16) -> String {
+        if self.is_masked(status) { text.replace(&self.0, "[key]") } else { text.to_owned() }
     }
 
-    /// Masks the key in a body.
-    pub(super) fn veil(&self) -> KeyVeil {
-        KeyVeil::new(&self.0)
+    /// Masks the key in the body of a response with this status.
+    pub(super) fn veil(&self, status: u16) -> Option<KeyVeil> {
+        self.is_masked(status).then(|| KeyVeil::new(&self.0))
+    }
+
+    fn is_masked(&self, status: u16) -> bool {
+        let is_answer = (200..300).contains(&status);
+        self.0.len() >= if is_answer { SHORTEST_IN_ANSWERS } else { SHORTEST_IN_ERRORS }
     }
 
     pub(super) fn header_value(&self, place: KeyHeader) -> HeaderValue {

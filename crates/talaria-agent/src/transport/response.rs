@@ -33,17 +33,17 @@ impl ModelResponse {
         slot: PoolSlot,
         endpoint: &ModelEndpoint<'_>,
     ) -> Self {
-        let veil = endpoint.key.map(|(key, _)| key.veil());
+        let status = response.status().as_u16();
+        let veil = endpoint.key.and_then(|(key, _)| key.veil(status));
         let text = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
             let value = value.to_str().ok()?;
             let value = match endpoint.key {
-                Some((key, _)) => key.hide_in(value),
+                Some((key, _)) => key.hide_in(value, status),
                 None => value.to_owned(),
             };
             Some((name.as_str().to_owned(), value))
         };
         let headers = response.headers().iter().filter_map(text).collect();
-        let status = response.status().as_u16();
         let body = ModelBody {
             incoming: response.into_body(),
             kept: Some((connection, slot)),

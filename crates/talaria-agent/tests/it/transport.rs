@@ -320,3 +320,34 @@ async fn a_key_that_the_server_repeats_is_masked_in_headers_and_body() {
     let body = String::from_utf8(read(response).await.unwrap()).unwrap();
     assert!(body.contains("bad key [key], really [key]!") && !body.contains(KEY), "{body}");
 }
+
+#[tokio::test]
+async fn a_key_that_is_a_usual_word_does_not_change_answers() {
+    let refusal = |body: &str| {
+        let head = format!("HTTP/1.1 401 Unauthorized\r\nx-echo: {body}\r\ncontent-length: {}", body.len());
+        format!("{head}\r\n\r\n{body}").into_bytes()
+    };
+    for (key, answer, in_answer, in_error) in [
+        ("test", "cargo test", "cargo test", "cargo test"),
+        ("ollama", "ask ollama", "ask ollama", "ask [key]"),
+        ("0123456789abcde", "0123456789abcde", "0123456789abcde", "[key]"),
+        ("0123456789abcdef", "0123456789abcdef", "[key]", "[key]"),
+    ] {
+        let server = KeepingServer::start(vec![reply(answer), refusal(answer)]).await;
+        let (transport, base) = (transport(), format!("http://{}/v1", server.address));
+        let api_key = ApiKey::parse(key).unwrap();
+        for expected in [in_answer, in_error] {
+            let endpoint = ModelEndpoint {
+                base_url: &base,
+                key: Some((&api_key, KeyHeader::Bearer)),
+                proxies: &ProxySettings::none(),
+                limits: LIMITS,
+            };
+            let response = transport.send(&request("{}"), endpoint, &mut || {}).await.unwrap();
+            if response.status == 401 {
+                assert_eq!(response.header("x-echo"), Some(expected), "{key}");
+            }
+            assert_eq!(String::from_utf8(read(response).await.unwrap()).unwrap(), expected, "{key}");
+        }
+    }
+}
