@@ -703,8 +703,9 @@ impl LoopTurn {
             RequestRepair::DropParameter(name) => self.setup.omissions.parameters.push(name),
             RequestRepair::LeaveOutImages => self.setup.omissions.images = true,
             RequestRepair::LowerOutput => {
-                let known = self.setup.profile.model(&self.setup.head.model).max_output;
-                let asked = self.setup.head.max_output.or(known).unwrap_or(LEAST_OUTPUT * 8);
+                let LoopSetup { head, profile, .. } = &self.setup;
+                let asked = head.output_limit(profile).or_else(|| profile.model(&head.model).max_output);
+                let asked = asked.unwrap_or(LEAST_OUTPUT * 8);
                 self.setup.head.max_output = Some((asked / 2).max(LEAST_OUTPUT));
             }
         }

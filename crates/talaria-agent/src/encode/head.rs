@@ -12,6 +12,8 @@ use crate::rendered::PrefixDigest;
 
 /// Output that is asked for where neither the person nor the table of models says how much.
 const USUAL_OUTPUT: u64 = 16_384;
+/// The most output that is asked for of a model that can write more.
+const MOST_UNASKED_OUTPUT: u64 = 32_000;
 
 /// A tool as a model of the loop sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +66,18 @@ impl RequestHead {
             digest.chain(tool.name.as_bytes()).chain(tool.description.as_bytes()).chain(schema.as_bytes())
         });
         self.system.iter().fold(tools, |digest, block| digest.chain(block.as_bytes()))
+    }
+
+    /// The most output tokens that a request asks for; none where it leaves that to the provider.
+    pub fn output_limit(&self, profile: &ProviderProfile) -> Option<u64> {
+        self.max_output.or_else(|| match profile.family {
+            // It is mandatory there.
+            ModelFamily::Messages => {
+                let known = profile.model(&self.model).max_output;
+                Some(known.map_or(USUAL_OUTPUT, |most| most.min(MOST_UNASKED_OUTPUT)))
+            }
+            ModelFamily::Responses | ModelFamily::Chat => None,
+        })
     }
 
     /// The members of the body before the conversation, in a fixed order. `extra_body` of the profile replaces members, and
@@ -165,9 +179,7 @@ impl RequestHead {
     }
 
     fn messages(&self, profile: &ProviderProfile) -> Vec<(String, String)> {
-        let limit =
-            self.max_output.or_else(|| profile.model(&self.model).max_output.map(|most| most.min(32_000)));
-        let limit = limit.unwrap_or(USUAL_OUTPUT);
+        let limit = self.output_limit(profile).unwrap_or(USUAL_OUTPUT);
         let mut members = vec![
             member("model", &json!(self.model)),
             member("max_tokens", &json!(limit)),

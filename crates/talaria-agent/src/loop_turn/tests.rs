@@ -599,6 +599,21 @@ fn an_incomplete_answer_that_was_left_ends_as_it_would_have() {
     }
 }
 
+#[test]
+fn the_repair_of_an_output_limit_asks_for_less_than_before() {
+    let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 8192, which is the maximum allowed number of output tokens"}}"#;
+    let limit = |stage: &Stage, at: usize| {
+        serde_json::from_str::<Value>(&stage.bodies[at]).unwrap()["max_tokens"].as_u64().unwrap()
+    };
+    for model in ["claude-opus-4-8", "of-no-table"] {
+        let mut setup = setup();
+        setup.head.model = model.to_owned();
+        let mut stage = Stage::with(setup, question());
+        stage.refuse(400, body);
+        assert_eq!(limit(&stage, 1), limit(&stage, 0) / 2, "{model}");
+    }
+}
+
 /// Something that may happen, at any time.
 #[derive(Clone, Debug)]
 enum Deed {
