@@ -9,7 +9,7 @@ use talaria_core::ids::{ItemId, TurnId};
 use talaria_core::request::Who;
 
 use super::{EndedAttempt, LoopOutput, LoopSetup, empty_item, item_id};
-use crate::attempt::{AttemptEnd, AttemptNews, AttemptStage, ModelAttempt, WireNews};
+use crate::attempt::{AttemptDiary, AttemptEnd, AttemptNews, AttemptStage, ModelAttempt, WireNews};
 use crate::fold::{AnswerItem, AnswerStep};
 use crate::history::{LogEntry, LogItem, LogPart, ReplayBinding};
 use crate::spending::{TokenCount, TokenSource};
@@ -123,7 +123,7 @@ impl AttemptRun {
         let diary = self.attempt.diary().clone();
         // The status says how far it was, where it came in the same step as the end.
         let stage = if diary.events > 0 { stage.max(AttemptStage::Speaking) } else { stage };
-        let tokens = booked(collected.tokens, &end, stage, self.request_bytes, diary.bytes);
+        let tokens = booked(collected.tokens, &end, stage, self.request_bytes, &diary);
         let shown_items = collected.shown_items.iter().map(|index| item_id(&self.turn, self.number, *index));
         RunEnd {
             item_ids,
@@ -209,14 +209,16 @@ fn booked(
     end: &AttemptEnd,
     stage: AttemptStage,
     request_bytes: usize,
-    answer_bytes: u64,
+    diary: &AttemptDiary,
 ) -> TokenCount {
     if reported.source != TokenSource::Unknown {
         return reported;
     }
-    let is_refused = matches!(end, AttemptEnd::Failed(failure) if failure.status.is_some());
+    // Errors inside a stream have a status, too: the model has worked by then.
+    let is_refused =
+        matches!(end, AttemptEnd::Failed(failure) if failure.status.is_some()) && diary.events == 0;
     if stage < AttemptStage::Sent || is_refused {
         return TokenCount { input: Some(0), output: Some(0), ..TokenCount::default() };
     }
-    TokenCount::estimate(request_bytes, answer_bytes)
+    TokenCount::estimate(request_bytes, diary.bytes)
 }

@@ -7,6 +7,7 @@ use talaria_core::tool::ToolEffect;
 use super::*;
 use crate::encode::LoopToolSpec;
 use crate::profile::builtin_profile;
+use crate::spending::TokenSource;
 
 const CALLS: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n",
@@ -52,6 +53,8 @@ struct Stage {
     stored: Vec<LogEntry>,
     reports: Vec<Report>,
     events: Vec<Event>,
+    /// What each attempt cost.
+    tokens: Vec<TokenCount>,
     /// How many words of the person were returned.
     unread: usize,
 }
@@ -114,6 +117,7 @@ impl Stage {
             stored: log,
             reports: Vec::new(),
             events: Vec::new(),
+            tokens: Vec::new(),
             unread: 0,
         }
     }
@@ -171,7 +175,10 @@ impl Stage {
             match output {
                 LoopOutput::Send(request) => self.bodies.push(String::from_utf8(request.body).unwrap()),
                 LoopOutput::Emit(event) => self.events.push(event),
-                LoopOutput::End(ended) => self.stored.extend(ended.entries),
+                LoopOutput::End(ended) => {
+                    self.tokens.push(ended.tokens);
+                    self.stored.extend(ended.entries);
+                }
                 LoopOutput::Append(entries) => self.stored.extend(entries),
                 LoopOutput::Unread(count) => self.unread += count,
                 LoopOutput::Finish(report) => self.reports.push(*report),
@@ -612,6 +619,24 @@ fn the_repair_of_an_output_limit_asks_for_less_than_before() {
         stage.refuse(400, body);
         assert_eq!(limit(&stage, 1), limit(&stage, 0) / 2, "{model}");
     }
+}
+
+#[test]
+fn an_error_inside_a_stream_does_not_make_the_attempt_free() {
+    let mut stage = Stage::with(setup_at("openrouter"), question());
+    stage.accept(200);
+    let frames = [
+        json!({"choices": [{"delta": {"content": "Half of "}}]}),
+        json!({"error": {"code": 502, "message": "Provider disconnected"}, "choices": [{"delta": {}, "finish_reason": "error"}]}),
+    ];
+    stage.wire(WireNews::Bytes(stream_of(&frames).into_bytes()));
+    assert_eq!(stage.count("end 1 failed"), 1, "{:#?}", stage.lines);
+    let tokens = stage.tokens[0];
+    assert!(tokens.source == TokenSource::Estimated && tokens.usage().total > 0, "{tokens:?}");
+    // A refusal before the first event is free.
+    let mut refused = Stage::with(setup_at("openrouter"), question());
+    refused.refuse(502, r#"{"error":{"code":502,"message":"no"}}"#);
+    assert_eq!(refused.tokens[0].usage().total, 0);
 }
 
 /// Something that may happen, at any time.
