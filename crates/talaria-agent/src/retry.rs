@@ -17,7 +17,7 @@ const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_sec
 /// How much a wait varies.
 const SPREAD: f64 = 0.2;
 /// A longer wait is the person's decision.
-const LONGEST_WAIT: Duration = Duration::from_secs(120);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// A change of a request before it is sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

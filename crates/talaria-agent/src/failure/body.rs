@@ -66,12 +66,16 @@ fn read_object(error: &Value) -> ErrorReport {
         other => Some(other.to_string()),
     });
     let metadata = &error["metadata"];
+    let status = status_of(&error["code"]).or_else(|| status_of(&error["status"]));
+    // A code that only repeats the status of HTTP says less than a word for it.
+    let word = text_of(error, "status").filter(|text| text.contains('_'));
+    let code = text_of(error, "code").filter(|_| word.is_none() || status_of(&error["code"]).is_none());
     let mut report = ErrorReport {
         text: bounded(&message.unwrap_or_else(|| error.to_string())),
-        code: text_of(error, "code").or_else(|| text_of(error, "status").filter(|text| text.contains('_'))),
+        code: code.or(word),
         kind: text_of(error, "type").filter(|kind| kind != "error"),
         param: text_of(error, "param"),
-        status: status_of(&error["code"]).or_else(|| status_of(&error["status"])),
+        status,
         request_id: text_of(error, "request_id"),
         upstream: text_of(metadata, "provider_name"),
         resets_at: error["resets_at"].as_i64(),

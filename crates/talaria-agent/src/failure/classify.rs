@@ -6,7 +6,8 @@
 use serde_json::Value;
 
 use super::body::{ErrorReport, bounded, read_body, read_value};
-use super::{FailureClass as Class, FailureEvidence as Evidence, FailureScope, ModelFailure, wait};
+use super::{FailureClass as Class, FailureEvidence as Evidence, FailureScope, ModelFailure, WaitHint, wait};
+use crate::retry::LONGEST_WAIT;
 
 /// Classifies a response whose status says no, or whose body is no answer.
 pub fn classify_response(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelFailure {
@@ -26,8 +27,16 @@ pub fn classify_code(code: &str, text: &str) -> ModelFailure {
 }
 
 fn conclude(status: Option<u16>, headers: &[(String, String)], report: ErrorReport) -> ModelFailure {
+    let wait = wait::hint(headers, &report);
+    let is_soon = matches!(wait, Some(WaitHint::After(wait)) if wait <= LONGEST_WAIT);
     let (class, evidence) = match class_of(status, &report) {
         (Class::Auth, evidence) if status == Some(403) => (Class::Entitlement, evidence),
+        // The same words are said of an allowance for a minute and of an empty account: the time decides, unless a code
+        // names one of them.
+        (Class::Quota, evidence) if status == Some(429) && is_soon && !has_code(&report, Class::Quota) => {
+            (Class::RateLimit, evidence)
+        }
+        (Class::RateLimit, evidence) if is_exhausted(&report) && !is_soon => (Class::Quota, evidence),
         concluded => concluded,
     };
     let header = |name: &str| {
@@ -43,7 +52,7 @@ fn conclude(status: Option<u16>, headers: &[(String, String)], report: ErrorRepo
     ModelFailure {
         class,
         status,
-        wait: wait::hint(headers, &report),
+        wait,
         scope: scope_of(class, &report),
         code: report.code,
         kind: report.kind,
@@ -136,6 +145,16 @@ fn class_of_code(code: &str, status: Option<u16>) -> Option<Class> {
         _ if code.starts_with("personal-team-blocked") => Class::Quota,
         _ => return None,
     })
+}
+
+fn has_code(report: &ErrorReport, class: Class) -> bool {
+    [&report.code, &report.kind].into_iter().flatten().any(|word| class_of_code(word, None) == Some(class))
+}
+
+/// Is it Google's word for both kinds of limit, with the words of an empty account?
+fn is_exhausted(report: &ErrorReport) -> bool {
+    let word = report.code.as_deref().unwrap_or_default();
+    word.eq_ignore_ascii_case("resource_exhausted") && is_quota(&report.text.to_lowercase())
 }
 
 fn class_of_status(status: u16, lower: &str) -> Option<Class> {

@@ -182,3 +182,28 @@ fn a_model_that_does_not_reason_is_asked_again_without_encrypted_content() {
         assert_eq!(refused_parameter(&failure).as_deref(), Some("include"), "{failure:?}");
     }
 }
+
+#[test]
+fn a_quota_that_is_free_again_soon_is_a_rate_limit() {
+    let body = |wait: &str| {
+        format!(
+            r#"[{{"error":{{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.{wait}","status":"RESOURCE_EXHAUSTED"}}}}]"#
+        )
+    };
+    let class = |body: &str| classify_response(429, &[], body.as_bytes()).class;
+    let soon = classify_response(429, &[], body(" Please retry in 22.5s.").as_bytes());
+    assert_eq!((soon.class, soon.code.as_deref()), (FailureClass::RateLimit, Some("RESOURCE_EXHAUSTED")));
+    assert_eq!(soon.wait, Some(WaitHint::After(Duration::from_millis(22_500))));
+    assert_eq!(class(&body(" Please retry in 13h2m.")), FailureClass::Quota);
+    assert_eq!(class(&body("")), FailureClass::Quota);
+    assert_eq!(
+        class(
+            r#"{"error":{"message":"You exceeded your current quota. Try again in 3s","code":"insufficient_quota"}}"#
+        ),
+        FailureClass::Quota,
+        "a code that means an empty account is believed"
+    );
+    let busy =
+        r#"[{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}]"#;
+    assert_eq!(class(busy), FailureClass::RateLimit);
+}
