@@ -25,6 +25,9 @@ mod tests;
 pub use head::{LoopToolSpec, RequestHead};
 use json::Bytes;
 
+/// Members without which a request would be another one.
+const NEEDED: [&str; 5] = ["model", "stream", "tools", "instructions", "system"];
+
 /// What a request is to leave out, because the provider refused it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestOmissions {
@@ -110,6 +113,12 @@ impl RequestRenderer {
         };
         renderer.open_chat();
         renderer
+    }
+
+    /// Is this a member of the body that a request can do without?
+    pub fn can_leave_out(&self, name: &str) -> bool {
+        let members = self.head.members(&self.profile, &self.omissions.parameters);
+        !NEEDED.contains(&name) && members.iter().any(|(member, _)| member == name)
     }
 
     /// What an answer to a request with this prefix is bound to.

@@ -19,6 +19,7 @@ use talaria_core::request::Who;
 
 use crate::attempt::{AttemptDiary, AttemptEnd, AttemptStage, WireNews};
 use crate::encode::{RequestHead, RequestOmissions, RequestRenderer};
+use crate::failure::refused_parameter;
 use crate::fold::{IncompleteReason, StopReason};
 use crate::history::{
     CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, plain_text,
@@ -659,6 +660,12 @@ impl LoopTurn {
         stage: AttemptStage,
         shown: u64,
     ) -> RetryDecision {
+        if let AttemptTrouble::Failed(failure) = trouble
+            && refused_parameter(failure).is_some_and(|name| !self.renderer.can_leave_out(&name))
+        {
+            // The same bytes would be refused again.
+            return RetryDecision::Stop { retry_at: None };
+        }
         self.budget.decide(trouble, stage, shown > 0, moment.unix, moment.chance)
     }
 

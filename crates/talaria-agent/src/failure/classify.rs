@@ -321,9 +321,25 @@ pub fn refused_parameter(failure: &ModelFailure) -> Option<String> {
     if failure.class != Class::InvalidRequest || !is_refusal {
         return None;
     }
-    let quoted = || failure.text.split(['\'', '"', '`']).nth(1).map(str::to_owned);
-    let named = failure.param.clone().or_else(quoted)?;
+    let named = match (&failure.param, location(&failure.text)) {
+        (Some(param), _) => param.clone(),
+        (None, Some(place)) => quoted(place).find(|word| *word != "body")?.to_owned(),
+        (None, None) => quoted(&failure.text).next()?.to_owned(),
+    };
     let top = named.split(['.', '[']).next().unwrap_or_default();
     let is_name = !top.is_empty() && top.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     is_name.then(|| top.to_owned())
+}
+
+/// The place of a mistake as validators of Python name it: `"loc": ["body", "store"]`, or the same as a tuple.
+fn location(text: &str) -> Option<&str> {
+    let names = ["\"loc\"", "'loc'"];
+    let start = names.iter().find_map(|name| text.find(name).map(|at| at + name.len()))?;
+    let rest = &text[start..];
+    Some(&rest[..rest.find([']', ')']).unwrap_or(rest.len())])
+}
+
+/// The words of a text that are in quotation marks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split(['\'', '"', '`']).skip(1).step_by(2)
 }

@@ -207,3 +207,21 @@ fn a_quota_that_is_free_again_soon_is_a_rate_limit() {
         r#"[{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}]"#;
     assert_eq!(class(busy), FailureClass::RateLimit);
 }
+
+#[test]
+fn the_parameter_that_a_server_refuses_is_read_where_it_is_named() {
+    let refused = |body: &str| refused_parameter(&classify_response(422, &[], body.as_bytes()));
+    for body in [
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body","store"],"msg":"Extra inputs are not permitted","input":false}]}"#,
+        r#"{"object":"error","message":{"detail":[{"input":false,"loc":["body","store"],"msg":"Extra inputs are not permitted","type":"extra_forbidden"}]},"type":"invalid_request_error"}"#,
+        r#"{"object":"error","message":"[{'type': 'extra_forbidden', 'loc': ('body', 'store'), 'msg': 'Extra inputs are not permitted', 'input': False}]","type":"BadRequestError"}"#,
+        r#"{"detail":[{"type":"extra_forbidden","loc":["store"],"msg":"Extra inputs are not permitted"}]}"#,
+        r#"{"error":{"message":"Unknown parameter: 'store'.","code":"unknown_parameter","param":"store"}}"#,
+        r#"{"error":{"message":"Unknown parameter: 'store.x'."}}"#,
+    ] {
+        assert_eq!(refused(body).as_deref(), Some("store"), "{body}");
+    }
+    let nowhere =
+        r#"{"detail":[{"type":"extra_forbidden","loc":["body",3],"msg":"Extra inputs are not permitted"}]}"#;
+    assert_eq!(refused(nowhere), None);
+}

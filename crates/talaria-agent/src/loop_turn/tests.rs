@@ -387,10 +387,13 @@ fn a_wrong_key_ends_the_turn_with_the_words_of_the_provider() {
 
 #[test]
 fn a_refused_parameter_is_left_out_once() {
-    let mut stage = Stage::new();
+    let mut setup = setup();
+    setup.head.effort = Some("high".to_owned());
+    let mut stage = Stage::with(setup, question());
     let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Unsupported parameter: 'thinking' is not supported with this model."}}"#;
     stage.refuse(400, body);
     assert_eq!(stage.bodies.len(), 2, "{:#?}", stage.lines);
+    assert!(stage.bodies[0].contains("\"thinking\"") && !stage.bodies[1].contains("\"thinking\""));
     stage.refuse(400, body);
     assert_eq!(stage.bodies.len(), 2, "the same repair is not made twice");
     assert_eq!(stage.report().code, Some(FailureCode::BadRequest));
@@ -637,6 +640,17 @@ fn an_error_inside_a_stream_does_not_make_the_attempt_free() {
     let mut refused = Stage::with(setup_at("openrouter"), question());
     refused.refuse(502, r#"{"error":{"code":502,"message":"no"}}"#);
     assert_eq!(refused.tokens[0].usage().total, 0);
+}
+
+#[test]
+fn the_same_bytes_are_not_sent_again_without_a_parameter_that_is_not_in_them() {
+    for name in ["temperature", "model", "messages", "tools"] {
+        let mut stage = Stage::new();
+        let body = json!({"type": "error", "error": {"type": "invalid_request_error", "message": format!("Unsupported parameter: '{name}'")}});
+        stage.refuse(400, &body.to_string());
+        assert_eq!(stage.bodies.len(), 1, "{name}: {:#?}", stage.lines);
+        assert_eq!(stage.report().code, Some(FailureCode::BadRequest));
+    }
 }
 
 /// Something that may happen, at any time.
