@@ -7,7 +7,7 @@
 //! the row of an attempt exists before its first byte, the items of an answer are stored together with its end, no call starts
 //! before that, and every call has its one result before the next request. History is only appended to.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use talaria_core::event::{Event, Usage};
@@ -20,6 +20,7 @@ use talaria_core::request::Who;
 use crate::attempt::{AttemptDiary, AttemptEnd, AttemptStage, WireNews};
 use crate::encode::{RequestHead, RequestOmissions, RequestRenderer};
 use crate::failure::refused_parameter;
+use crate::family::ModelFamily;
 use crate::fold::{IncompleteReason, StopReason};
 use crate::history::{
     CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, plain_text,
@@ -79,8 +80,8 @@ pub enum LoopInput<'a> {
     },
     /// A call ended: its result, or why there is none. A second result of a call changes nothing.
     CallEnded {
-        /// The call.
-        call: CallId,
+        /// The entry of the call in the history.
+        seq: u64,
         /// Its fate.
         disposition: CallDisposition,
         /// What the model gets.
@@ -324,8 +325,8 @@ impl LoopTurn {
     pub fn handle(&mut self, moment: LoopMoment, input: LoopInput<'_>) {
         match input {
             LoopInput::Wire { attempt, news } => self.on_wire(moment, attempt, news),
-            LoopInput::CallEnded { call, disposition, parts } => {
-                self.on_call_ended(moment, &call, disposition, parts);
+            LoopInput::CallEnded { seq, disposition, parts } => {
+                self.on_call_ended(moment, seq, disposition, parts);
             }
             LoopInput::Steer(_) if self.is_over() => self.outputs.push_back(LoopOutput::Unread(1)),
             LoopInput::Steer(parts) => self.steering.push(parts),
@@ -420,12 +421,12 @@ impl LoopTurn {
     fn on_call_ended(
         &mut self,
         moment: LoopMoment,
-        call: &CallId,
+        seq: u64,
         disposition: CallDisposition,
         parts: Vec<LogPart>,
     ) {
         let LoopPhase::Calling(open) = &mut self.phase else { return };
-        let waiting = open.iter_mut().find(|one| one.requested.call == *call && one.result.is_none());
+        let waiting = open.iter_mut().find(|one| one.requested.seq == seq && one.result.is_none());
         let Some(waiting) = waiting else { return };
         waiting.result = Some((disposition, parts));
         self.after_calls(moment);
@@ -479,6 +480,7 @@ impl LoopTurn {
             entry.seq = self.next_seq;
             self.next_seq += 1;
         }
+        name_calls(&mut ended.entries, &self.log, self.setup.profile.family);
         let entries = ended.entries.clone();
         let (end, stage, number) = (ended.end.clone(), ended.stage, ended.number);
         let shown_chars = ended.shown_chars;
@@ -765,6 +767,35 @@ fn empty_item(id: &ItemId, kind: &crate::fold::AnswerItemKind) -> Option<Item> {
         AnswerItemKind::Call { .. } | AnswerItemKind::Other(_) => return None,
     };
     item.step(id)
+}
+
+/// Makes the ids of calls unique in the conversation, which providers ask of a request: servers send empty ones, and the same
+/// in every answer.
+fn name_calls(entries: &mut [LogEntry], log: &[LogEntry], family: ModelFamily) {
+    let id_of = |entry: &LogEntry| match &entry.item {
+        LogItem::Call { call, .. } => Some(call.clone()),
+        _ => None,
+    };
+    if entries.iter().all(|entry| id_of(entry).is_none()) {
+        return;
+    }
+    let mut known: HashSet<CallId> = log.iter().filter_map(id_of).collect();
+    for entry in entries {
+        let seq = entry.seq;
+        let LogItem::Call { call, .. } = &mut entry.item else { continue };
+        if call.as_str().is_empty() || known.contains(call) {
+            let mut made = CallId::new(format!("call_{seq}"));
+            while known.contains(&made) {
+                made.0.push('_');
+            }
+            *call = made;
+            // The vendor's bytes of a call have the id that it sent.
+            if family == ModelFamily::Responses {
+                (entry.native, entry.binding) = (None, None);
+            }
+        }
+        known.insert(call.clone());
+    }
 }
 
 fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {

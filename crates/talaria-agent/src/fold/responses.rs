@@ -32,6 +32,8 @@ struct OpenItem {
     output_index: Option<u64>,
     is_announced: bool,
     is_done: bool,
+    /// The ids of the item itself and of the call, once it is whole.
+    whole: (Option<String>, Option<String>),
 }
 
 #[derive(Deserialize)]
@@ -108,10 +110,12 @@ impl ResponsesFold {
                 let Some(raw) = envelope.item else { return };
                 let index = self.index_of_item(&envelope, raw);
                 self.summary_part = 0;
-                if let Some(open) = self.items.get_mut(index) {
-                    self.done += usize::from(!open.is_done);
-                    open.is_done = true;
-                }
+                let Some(open) = self.items.get_mut(index).filter(|open| !open.is_done) else {
+                    // Some servers repeat it.
+                    return;
+                };
+                (open.is_done, open.whole) = (true, ids_of(raw));
+                self.done += 1;
                 sink(AnswerStep::Done { index, item: Box::new(item_of(raw.get())) });
             }
             "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
@@ -192,8 +196,14 @@ impl ResponsesFold {
     }
 
     fn index_of_item(&mut self, envelope: &Envelope<'_>, raw: &RawValue) -> usize {
-        let item: Value = parse(Some(raw));
-        self.find_or_open(item["id"].as_str(), envelope.output_index)
+        let (id, call) = ids_of(raw);
+        let index = self.find_or_open(id.as_deref(), envelope.output_index);
+        let is_other = self.items.get(index).is_some_and(|open| {
+            let is_same = if call.is_some() { open.whole.1 == call } else { open.whole.0 == id };
+            open.is_done && !is_same
+        });
+        // A server that counts wrong: the item that is whole stays as it is.
+        if is_other { self.begin_item(id, envelope.output_index) } else { index }
     }
 
     fn find_or_open(&mut self, id: Option<&str>, output_index: Option<u64>) -> usize {
@@ -205,12 +215,12 @@ impl ResponsesFold {
         if let Some(at) = self.items.iter().rposition(is_it) {
             return at;
         }
-        self.items.push(OpenItem {
-            id: id.map(str::to_owned),
-            output_index,
-            is_announced: false,
-            is_done: false,
-        });
+        self.begin_item(id.map(str::to_owned), output_index)
+    }
+
+    fn begin_item(&mut self, id: Option<String>, output_index: Option<u64>) -> usize {
+        let whole = (None, None);
+        self.items.push(OpenItem { id, output_index, is_announced: false, is_done: false, whole });
         self.items.len() - 1
     }
 }
@@ -223,6 +233,13 @@ struct Terminal<'a> {
 
 fn parse(raw: Option<&RawValue>) -> Value {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or(Value::Null)
+}
+
+/// The ids of an item and of its call.
+fn ids_of(raw: &RawValue) -> (Option<String>, Option<String>) {
+    let item: Value = parse(Some(raw));
+    let text = |name: &str| item[name].as_str().map(str::to_owned);
+    (text("id"), text("call_id"))
 }
 
 fn incomplete(response: &Value) -> AnswerEnd {

@@ -487,3 +487,28 @@ fn a_call_that_was_cut_before_its_arguments_has_none() {
     );
     assert!(lines.contains(&"done 0 call toolu_1 run ".to_owned()), "{lines:#?}");
 }
+
+#[test]
+fn an_item_that_a_server_ends_twice_is_one_item() {
+    let call = |id: &str, index: u64| {
+        format!(
+            r#"{{"type":"response.output_item.done","output_index":{index},"item":{{"type":"function_call","id":"fc_{id}","call_id":"call_{id}","name":"run","arguments":"{{}}"}}}}"#
+        )
+    };
+    let completed = r#"{"type":"response.completed","response":{"status":"completed"}}"#;
+    let frames = [call("a", 0), call("a", 0), call("b", 1), call("a", 0), completed.to_owned()];
+    let frames: Vec<&str> = frames.iter().map(String::as_str).collect();
+    let lines = run("openai", &frames);
+    let done: Vec<&String> = lines.iter().filter(|line| line.starts_with("done")).collect();
+    assert_eq!(done.len(), 2, "{lines:#?}");
+    assert!(
+        done[0].starts_with("done 0 call call_a") && done[1].starts_with("done 1 call call_b"),
+        "{lines:#?}"
+    );
+    // A server that numbers every item 0 sends two items.
+    let frames = [call("a", 0), call("b", 0), completed.to_owned()];
+    let frames: Vec<&str> = frames.iter().map(String::as_str).collect();
+    let lines = run("openai", &frames);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("done")).count(), 2, "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end Completed(Finished)");
+}

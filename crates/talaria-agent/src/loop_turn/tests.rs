@@ -1,5 +1,7 @@
 //! Turns as scripts: bytes of a provider and results of tools in, outputs out, one line each.
 
+use std::collections::{BTreeSet, HashMap};
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use talaria_core::tool::ToolEffect;
@@ -157,11 +159,15 @@ impl Stage {
 
     fn ended(&mut self, call: &str, text: &str) {
         let parts = vec![LogPart::text(text)];
-        self.feed(LoopInput::CallEnded {
-            call: CallId::new(call),
-            disposition: CallDisposition::Done,
-            parts,
-        });
+        let seq = self.seq(call);
+        self.feed(LoopInput::CallEnded { seq, disposition: CallDisposition::Done, parts });
+    }
+
+    /// The entry of a call.
+    fn seq(&self, call: &str) -> u64 {
+        let is_it =
+            |entry: &&LogEntry| matches!(&entry.item, LogItem::Call { call: id, .. } if id.as_str() == call);
+        self.stored.iter().rfind(is_it).map_or(u64::MAX, |entry| entry.seq)
     }
 
     fn wait(&mut self, time: Duration) {
@@ -355,7 +361,8 @@ fn an_interrupt_stops_calls_and_keeps_their_output() {
     assert_eq!(stage.reports.len(), 0, "the running call has no result yet");
     let parts = vec![LogPart::text("half of it")];
     let disposition = CallDisposition::Stopped { after_ms: 3_200 };
-    stage.feed(LoopInput::CallEnded { call: CallId::new("c2"), disposition, parts });
+    let seq = stage.seq("c2");
+    stage.feed(LoopInput::CallEnded { seq, disposition, parts });
     assert_eq!(stage.report().outcome.word(), "interrupted");
     assert_eq!(stage.stored.len(), 6, "every call has its result");
     assert_eq!(stage.bodies.len(), 1, "nothing more is asked");
@@ -425,22 +432,16 @@ fn an_engine_after_a_crash_settles_calls_and_repeats_none() {
     assert_eq!(second.lines, ["settle c1 c2"]);
     second.ended("c1", "text of a");
     let parts = vec![LogPart::text(CallDisposition::Unknown.words())];
-    second.feed(LoopInput::CallEnded {
-        call: CallId::new("c2"),
-        disposition: CallDisposition::Unknown,
-        parts,
-    });
+    let seq = second.seq("c2");
+    second.feed(LoopInput::CallEnded { seq, disposition: CallDisposition::Unknown, parts });
     second.answer(ANSWER);
     assert_eq!(second.count("start"), 0);
     assert_eq!(second.report().outcome.word(), "completed");
     // The first engine, had it lived and learned the same, would have sent the same bytes.
     first.ended("c1", "text of a");
     let parts = vec![LogPart::text(CallDisposition::Unknown.words())];
-    first.feed(LoopInput::CallEnded {
-        call: CallId::new("c2"),
-        disposition: CallDisposition::Unknown,
-        parts,
-    });
+    let seq = first.seq("c2");
+    first.feed(LoopInput::CallEnded { seq, disposition: CallDisposition::Unknown, parts });
     assert_eq!(first.bodies[1], second.bodies[0]);
 }
 
@@ -650,6 +651,91 @@ fn the_same_bytes_are_not_sent_again_without_a_parameter_that_is_not_in_them() {
         stage.refuse(400, &body.to_string());
         assert_eq!(stage.bodies.len(), 1, "{name}: {:#?}", stage.lines);
         assert_eq!(stage.report().code, Some(FailureCode::BadRequest));
+    }
+}
+
+#[test]
+fn calls_with_empty_or_equal_ids_keep_their_own_results() {
+    let chat_call = |index: u64, id: &str, path: &str| {
+        let arguments = json!({ "path": path }).to_string();
+        json!({"choices": [{"delta": {"tool_calls": [{"index": index, "id": id, "function": {"name": "read", "arguments": arguments}}]}}]})
+    };
+    let chat = |ids: [&str; 2]| {
+        let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+        stream_of(&[chat_call(0, ids[0], "a"), chat_call(1, ids[1], "b"), finish])
+    };
+    let response = |ids: [&str; 2]| {
+        let done = |index: usize| {
+            let arguments = json!({ "path": (if index == 0 { "a" } else { "b" }) }).to_string();
+            json!({"type": "response.output_item.done", "output_index": index, "item": {"type": "function_call",
+                "id": format!("fc_{index}"), "call_id": ids[index], "name": "read", "arguments": arguments}})
+        };
+        stream_of(&[
+            done(0),
+            done(1),
+            json!({"type": "response.completed", "response": {"status": "completed"}}),
+        ])
+    };
+    let messages = |ids: [&str; 2]| {
+        CALLS.replace("\"c1\"", &json!(ids[0]).to_string()).replace("\"c2\"", &json!(ids[1]).to_string())
+    };
+    for ids in [["", ""], ["same", "same"], ["call_2", ""]] {
+        for (provider, body) in
+            [("lmstudio", chat(ids)), ("openai", response(ids)), ("anthropic", messages(ids))]
+        {
+            let mut stage = Stage::with(setup_at(provider), question());
+            // The second answer has the ids of the first one again.
+            for _ in 0..2 {
+                stage.answer(&body);
+                let open = open_calls(&stage.stored);
+                assert_eq!(open.len(), 2, "{provider} {ids:?}: {:#?}", stage.lines);
+                // The results come in the other order.
+                for call in open.iter().rev() {
+                    let RequestedCall { seq, input, .. } = &call.requested;
+                    let parts = vec![LogPart::text(format!("result of {}", input.as_str()))];
+                    stage.feed(LoopInput::CallEnded { seq: *seq, disposition: CallDisposition::Done, parts });
+                }
+            }
+            let mut known = BTreeSet::new();
+            let mut inputs = HashMap::new();
+            let mut results = 0;
+            for entry in &stage.stored {
+                match &entry.item {
+                    LogItem::Call { call, input, .. } => {
+                        assert!(
+                            !call.as_str().is_empty() && known.insert(call.clone()),
+                            "{provider} {ids:?}"
+                        );
+                        inputs.insert(call.clone(), input.as_str().to_owned());
+                    }
+                    LogItem::Result { call, parts, .. } => {
+                        results += 1;
+                        assert_eq!(
+                            plain_text(parts),
+                            format!("result of {}", inputs[call]),
+                            "{provider} {ids:?}"
+                        );
+                    }
+                    _ => {}
+                }
+            }
+            assert_eq!(results, 4, "{provider} {ids:?}");
+            // The request names the same ids as the history.
+            let body: Value = serde_json::from_str(stage.bodies.last().unwrap()).unwrap();
+            let named = |name: &str| body.to_string().matches(&format!("\"{name}\":\"")).count();
+            match provider {
+                "lmstudio" => assert_eq!(named("tool_call_id"), 4),
+                "openai" => assert_eq!(named("call_id"), 8),
+                _ => assert_eq!(named("tool_use_id"), 4),
+            }
+            for call in &known {
+                assert_eq!(
+                    body.to_string().matches(&format!("\"{}\"", call.as_str())).count(),
+                    2,
+                    "{provider} {ids:?}: {body}"
+                );
+            }
+        }
     }
 }
 

@@ -318,7 +318,7 @@ impl<'a> RunningLoop<'a> {
                 message: format!("{}: internal error; its outcome is unknown", requested.name),
             });
             self.handle(LoopInput::CallEnded {
-                call: requested.call,
+                seq: requested.seq,
                 disposition: CallDisposition::Unknown,
                 parts: vec![LogPart::text(why)],
             });
@@ -433,8 +433,8 @@ impl<'a> RunningLoop<'a> {
             CallMessage::Ended { requested, disposition, parts, key } => {
                 self.answered.push(key);
                 self.unanswered.retain(|open| open.seq != requested.seq);
-                let call = requested.call;
-                self.handle(LoopInput::CallEnded { call, disposition, parts });
+                let seq = requested.seq;
+                self.handle(LoopInput::CallEnded { seq, disposition, parts });
             }
         }
         Ok(())
