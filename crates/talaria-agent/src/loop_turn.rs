@@ -28,7 +28,7 @@ use crate::history::{
 use crate::profile::ProviderProfile;
 use crate::rendered::{PrefixDigest, RenderedRequest};
 use crate::retry::{AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
-use crate::spending::TokenCount;
+use crate::spending::{TokenCount, TokenSource};
 use attempt_run::{AttemptRun, RunEnd};
 use repetition::repetition;
 
@@ -465,6 +465,9 @@ impl LoopTurn {
     fn after_attempt(&mut self, moment: LoopMoment, end: Option<RunEnd>) {
         let Some(RunEnd { mut ended, item_ids, shown_items }) = end else { return };
         let window = self.setup.profile.model(&self.setup.head.model).window;
+        if let Some(reason) = unsaid_cut(&self.setup, &ended) {
+            ended.end = AttemptEnd::Incomplete(reason);
+        }
         ended.price = ended.tokens.price(&self.setup.profile.model(&self.setup.head.model).prices);
         let mut spent = ended.tokens.usage();
         // Without the last word of the provider, what it reported is a lower bound.
@@ -485,6 +488,7 @@ impl LoopTurn {
         let (end, stage, number) = (ended.end.clone(), ended.stage, ended.number);
         let shown_chars = ended.shown_chars;
         let (input, context) = (ended.tokens.input, ended.tokens.usage().total);
+        let overflow = silent_overflow(&self.setup, &ended);
         self.outputs.push_back(LoopOutput::End(ended));
         for entry in &entries {
             self.renderer.push(entry);
@@ -495,6 +499,9 @@ impl LoopTurn {
             self.show_items(&item_ids, &entries);
             let (turn, window) = (self.usage, window);
             self.outputs.push_back(LoopOutput::Emit(Event::UsageUpdated { turn, context, window, input }));
+            if let Some(message) = overflow {
+                self.outputs.push_back(LoopOutput::Emit(Event::Warning { message }));
+            }
         } else if shown_chars > 0 && !matches!(end, AttemptEnd::Refused { .. }) {
             let why = why_void(&end);
             self.outputs.push_back(LoopOutput::Void {
@@ -870,6 +877,36 @@ fn missing_answer(entries: &[LogEntry]) -> Option<&'static str> {
             "the model ended its answer after its thinking, without a word for you; send another message to continue"
         }
         false => "the model ended with an empty answer; send another message to continue",
+    })
+}
+
+/// Why an answer is incomplete that a server calls complete, where it is known to do that. Its own figures are the evidence.
+fn unsaid_cut(setup: &LoopSetup, ended: &EndedAttempt) -> Option<IncompleteReason> {
+    let LoopSetup { profile, head, .. } = setup;
+    let is_believed = !profile.quirks.stop_when_cut || ended.tokens.source != TokenSource::Provider;
+    if is_believed || !matches!(ended.end, AttemptEnd::Completed(_)) {
+        return None;
+    }
+    let facts = profile.model(&head.model);
+    let output = ended.tokens.output?;
+    if head.output_limit(profile).or(facts.max_output).is_some_and(|limit| output >= limit) {
+        return Some(IncompleteReason::MaxOutput);
+    }
+    let total = ended.tokens.input?.saturating_add(output);
+    facts.window.is_some_and(|window| total >= window).then_some(IncompleteReason::Context)
+}
+
+/// A warning where the server may have cut the conversation to make it fit, which it does without a word.
+fn silent_overflow(setup: &LoopSetup, ended: &EndedAttempt) -> Option<String> {
+    let LoopSetup { profile, head, .. } = setup;
+    let (input, window) = (ended.tokens.input?, profile.model(&head.model).window?);
+    let is_over = ended.tokens.source == TokenSource::Provider && input >= window;
+    (profile.quirks.silent_overflow && is_over).then(|| {
+        format!(
+            "the conversation has {input} tokens and the context of {} has {window}: {} cuts what does not fit without saying so, \
+             so the model may not have read all of it; begin a new conversation",
+            head.model, profile.title
+        )
     })
 }
 

@@ -8,8 +8,7 @@ use talaria_core::tool::ToolEffect;
 
 use super::*;
 use crate::encode::LoopToolSpec;
-use crate::profile::builtin_profile;
-use crate::spending::TokenSource;
+use crate::profile::{ModelFacts, builtin_profile};
 
 const CALLS: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n",
@@ -737,6 +736,38 @@ fn calls_with_empty_or_equal_ids_keep_their_own_results() {
             }
         }
     }
+}
+
+#[test]
+fn an_answer_that_reached_a_limit_is_not_complete_whatever_the_server_says() {
+    let play = |provider: &str, input: u64, output: u64| {
+        let mut setup = setup_at(provider);
+        setup.head.model = "own".to_owned();
+        let facts = ModelFacts { window: Some(4_096), max_output: Some(512), ..ModelFacts::default() };
+        setup.profile.models.push(("own".to_owned(), facts));
+        let mut stage = Stage::with(setup, question());
+        let frames = [
+            json!({"choices": [{"delta": {"content": "Two files."}, "finish_reason": "stop"}]}),
+            json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}}),
+        ];
+        stage.answer(&stream_of(&frames));
+        stage
+    };
+    let message = |stage: &Stage| stage.report().message.clone().unwrap_or_default();
+    let fits = play("ollama", 1_000, 100);
+    assert_eq!((fits.report().outcome.word(), fits.count("emit warning")), ("completed", 0));
+    let cut = play("ollama", 1_000, 512);
+    assert_eq!(message(&cut), "the answer is incomplete: the output limit was reached");
+    assert_eq!(cut.count("end 1 incomplete +1"), 1, "its row says so: {:#?}", cut.lines);
+    let full = play("ollama", 4_000, 96);
+    assert_eq!(message(&full), "the answer is incomplete: the model's context is full");
+    // What was cut of the input is not known: the answer counts, with a warning.
+    let overflow = play("glm", 5_000, 20);
+    assert_eq!(overflow.report().outcome.word(), "completed");
+    assert_eq!(overflow.count("emit warning"), 1, "{:#?}", overflow.lines);
+    // A server that is known to report its cuts is believed.
+    let believed = play("deepseek", 5_000, 512);
+    assert_eq!((believed.report().outcome.word(), believed.count("emit warning")), ("completed", 0));
 }
 
 /// Something that may happen, at any time.
