@@ -56,6 +56,11 @@ impl Surroundings {
         Self(Some(variables.into_iter().collect()))
     }
 
+    /// Whether this is the environment of this process, because no command asked.
+    pub fn is_own(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The value of a variable.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         match &self.0 {

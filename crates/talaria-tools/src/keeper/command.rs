@@ -137,6 +137,10 @@ impl KeptCommand {
     /// Ends it and everything below it. Asks its keeper first; if that does not answer, kills what is proven to be its own.
     pub async fn stop(&self) -> io::Result<CommandState> {
         let mut state = self.state()?;
+        // A keeper that comes late must not run what was stopped before it began.
+        if state == CommandState::NotStarted && !self.abandon()? {
+            state = self.state()?;
+        }
         if matches!(state, CommandState::Running | CommandState::Starting) {
             self.directory.post("stop", &Message::Stop)?;
             state = self.wait(STOPPING).await?;

@@ -13,6 +13,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
+use talaria_core::runtime::Runtime;
 use talaria_core::tool::{OfferedTool, contract};
 use talaria_core::veil;
 use talaria_guard::redact::redact;
@@ -24,7 +25,7 @@ use crate::engine::journal::{Card, Journal};
 use crate::engine::run::desk::{Seat, Work};
 use crate::engine::run::input::{self, Content};
 use crate::engine::run::opening::{self, Opened, Purpose, failed};
-use crate::engine::run::runtime::Conversation;
+use crate::engine::run::runtime::{Conversation, close_lost_turn, runtime_of};
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tasks::queue::Place;
 use crate::engine::tools::offered_tools;
@@ -364,10 +365,14 @@ impl Actor {
         why: String,
     ) -> Result<Report, StoreError> {
         let (flown, _) = opening::flight(&self.engine.shelf, turn, row, &mut Opened::default()).await?;
-        for request in flown.flight.requests {
-            journal.abandon(request);
+        let mut report = lost(why);
+        match runtime_of(row) {
+            Some(Runtime::OwnLoop) => {
+                report.usage = close_lost_turn(&self.engine, &mut journal, &self.id, &flown.events).await;
+            }
+            _ => flown.flight.requests.into_iter().for_each(|request| journal.abandon(request)),
         }
-        refuse(&mut journal, lost(why)).await
+        refuse(&mut journal, report).await
     }
 
     /// The input of the last turns, which wait; at most this many.
@@ -426,7 +431,8 @@ impl Actor {
             options.answers = Answers::Person;
         }
         if let (Some(conversation), Purpose::Send) = (&mut self.conversation, next) {
-            conversation.prepare(options, opening::messages(&self.engine.shelf, &self.id).await);
+            let messages = opening::messages(&self.engine.shelf, &self.id).await;
+            conversation.prepare(options, messages, &settings, &self.surroundings);
             return Ok(Opened::default());
         }
         let surroundings = self.surroundings.clone();

@@ -27,8 +27,8 @@ use crate::engine::run::background::KeptCommand;
 use crate::engine::run::opening::{Opened, Purpose, failed};
 use crate::engine::run::settings::Settings;
 use codex::{CodexFrames, CodexQueue, CodexRuntime};
-pub(crate) use own_loop::loop_prompt_parts;
 use own_loop::{LoopRuntime, LoopSideQuestion};
+pub(crate) use own_loop::{close_lost_turn, loop_prompt_parts};
 
 /// The runtime that has a session; none for one that another program left.
 pub(crate) fn runtime_of(row: &SessionRow) -> Option<Runtime> {
@@ -121,13 +121,19 @@ impl Conversation {
     }
 
     /// Changes how further turns are run, and what is known of the conversation if it has to start again.
-    pub(crate) fn prepare(&mut self, options: Options, messages: Vec<Message>) {
+    pub(crate) fn prepare(
+        &mut self,
+        options: Options,
+        messages: Vec<Message>,
+        settings: &Settings,
+        surroundings: &Surroundings,
+    ) {
         match self {
             Self::Codex(codex) => {
                 codex.conversation.set_options(options);
                 codex.conversation.remember(messages);
             }
-            Self::OwnLoop(own) => own.prepare(options),
+            Self::OwnLoop(own) => own.prepare(options, settings, surroundings),
         }
     }
 

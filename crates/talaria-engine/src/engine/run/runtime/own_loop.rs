@@ -12,6 +12,7 @@ mod dump;
 mod hints;
 mod items;
 mod log;
+mod lost;
 mod prompt;
 mod prompt_parts;
 mod servers;
@@ -67,10 +68,11 @@ use calls::CallScene;
 use hints::ProjectHints;
 use items::LeftSteps;
 use log::{LoopHead, StoredLog};
+pub(crate) use lost::close_lost_turn;
 pub(crate) use prompt_parts::loop_prompt_parts;
 use servers::LoopServers;
 pub(super) use side_question::LoopSideQuestion;
-use turn::{LoopStart, RunningLoop, close_left_asks};
+use turn::{LoopStart, RunningLoop};
 
 /// The most model requests of a turn.
 const MOST_ROUNDS: u32 = 200;
@@ -197,8 +199,18 @@ impl LoopRuntime {
         &self.started
     }
 
-    pub(super) fn prepare(&mut self, options: Options) {
+    /// Makes further turns run with these settings and in the environment of the command that asks for them: a person who
+    /// corrected a key continues with it.
+    pub(super) fn prepare(&mut self, options: Options, settings: &Settings, surroundings: &Surroundings) {
         self.options = options;
+        self.surroundings = surroundings.clone();
+        self.started.effort = settings.effort().map(str::to_owned);
+        if let Some(model) = settings.model() {
+            model.clone_into(&mut self.started.model);
+        }
+        if let Some(provider) = settings.provider() {
+            provider.clone_into(&mut self.started.provider);
+        }
     }
 
     /// Sends a prompt and follows the turn to its end.
@@ -222,14 +234,14 @@ impl LoopRuntime {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         journal: &mut Journal,
     ) -> Report {
-        match self.continue_turn(prompt, flown, journal).await {
+        match self.continue_turn(prompt, &flown, journal).await {
             Ok(running) => running.run(commands).await,
             Err(report) => {
                 // Requests were sent and calls may have run: this turn did not merely fail to begin.
                 let cause = report.message.clone().unwrap_or_default();
                 let why = format!("Talaria ended while the turn ran, and it cannot be continued: {cause}");
-                close_left_asks(journal, &self.session).await;
-                end(journal, Report::new(Outcome::Lost { why }, None, Usage::default(), 0)).await
+                let spent = close_lost_turn(&self.engine, journal, &self.session, &flown.events).await;
+                end(journal, Report::new(Outcome::Lost { why }, None, spent, 0)).await
             }
         }
     }
@@ -244,8 +256,11 @@ impl LoopRuntime {
             return Err(Box::new(failed(FailureCode::NotSent, why)));
         }
         let provider = self.provider().await?;
+        // A turn of an earlier engine waits for its key like one that was in the middle of its work.
+        let is_asked_here = !self.surroundings.is_own();
         if let KeyState::Missing { variables } =
             self.engine.provider_keys.find(&provider.found, &provider.surroundings, &self.engine.home)
+            && is_asked_here
         {
             let name = &provider.found.profile.name;
             let why = format!("there is no key for {name}: set {}", variables.join(" or "));
@@ -307,7 +322,7 @@ impl LoopRuntime {
     async fn continue_turn<'a>(
         &mut self,
         prompt: Prompt,
-        flown: Flown,
+        flown: &Flown,
         journal: &'a mut Journal,
     ) -> Result<RunningLoop<'a>, Box<Report>> {
         let provider = self.provider().await?;

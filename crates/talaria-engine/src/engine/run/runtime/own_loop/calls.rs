@@ -403,7 +403,7 @@ impl CallScene {
             _ => None,
         };
         let work = self.runner.perform(prepared);
-        let report = match &process {
+        let followed = match &process {
             Some(process) => self.follow_command(&invocation.item, process, work).await,
             None if effect == ToolEffect::Reads => {
                 let begun = Instant::now();
@@ -412,7 +412,7 @@ impl CallScene {
                     let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
                 };
                 tokio::select! {
-                    report = work => (report, None),
+                    report = work => FollowedCall::ended(report),
                     // Nothing but reading is cut off; a command that was polled continues.
                     () = is_stopped => {
                         let end = stopped_end(begun);
@@ -422,9 +422,9 @@ impl CallScene {
                     }
                 }
             }
-            None => (work.await, None),
+            None => FollowedCall::ended(work.await),
         };
-        let mut end = self.end_machine(key, report).await;
+        let mut end = self.end_machine(key, followed).await;
         end.exit_code = process.and_then(|process| exit_code(&self.runner, &process));
         end
     }
@@ -435,7 +435,7 @@ impl CallScene {
         item: &ItemId,
         process: &CommandId,
         work: impl Future<Output = ToolReport>,
-    ) -> (ToolReport, Option<Duration>) {
+    ) -> FollowedCall {
         let begun = Instant::now();
         let mut stopped = self.stopped.clone();
         let mut position = 0;
@@ -446,12 +446,20 @@ impl CallScene {
                 let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
             };
             tokio::select! {
-                report = &mut work => return (report, None),
+                report = &mut work => return FollowedCall::ended(report),
                 () = is_stopped => break,
                 () = tokio::time::sleep(LOOK) => self.show_output(item, process, &mut position).await,
             }
         }
-        (self.runner.stop(process).await, Some(begun.elapsed()))
+        let report = self.runner.stop(process).await;
+        let state = self.runner.commands().find(process).and_then(|command| command.state());
+        let interruption = match state {
+            Ok(CommandState::Ended(end)) if end.is_stopped => Some(stopped_after(begun)),
+            Ok(CommandState::NotStarted | CommandState::Missing) => Some(CallDisposition::NotStarted),
+            // It had ended by itself, or how it ended is not known: the report says so.
+            _ => None,
+        };
+        FollowedCall { report, interruption }
     }
 
     async fn show_output(&self, item: &ItemId, process: &CommandId, position: &mut u64) {
@@ -466,28 +474,24 @@ impl CallScene {
     }
 
     /// Records the result of a call that ran here.
-    async fn end_machine(
-        &self,
-        key: &ToolCallKey,
-        (report, stopped): (ToolReport, Option<Duration>),
-    ) -> CallEnd {
-        let end = self.read_report(&report, stopped);
-        let state = ended_state(report.outcome.verdict());
+    async fn end_machine(&self, key: &ToolCallKey, followed: FollowedCall) -> CallEnd {
+        let end = self.read_report(&followed);
+        let state = followed.state();
         faults::point("before:loop-call-done").await;
         self.step(key, ToolCallStep::End { state, result_sealed: self.sealed(&end) }).await;
         faults::point("after:loop-call-done").await;
         end
     }
 
-    fn read_report(&self, report: &ToolReport, stopped: Option<Duration>) -> CallEnd {
+    fn read_report(&self, followed: &FollowedCall) -> CallEnd {
+        let FollowedCall { report, interruption } = followed;
         if let Some((path, digest)) = &report.seen {
             let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
             read.note(PathBuf::clone(path), digest.clone());
         }
         let mut end = CallEnd::of(&report.outcome);
-        if let Some(after) = stopped {
-            let after_ms = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
-            end.disposition = CallDisposition::Stopped { after_ms };
+        if let Some(interruption) = *interruption {
+            end.disposition = interruption;
         }
         if let Some(image) = &report.image {
             let (mime, data) = (image.media_type.to_owned(), STANDARD.encode(&image.bytes));
@@ -525,26 +529,25 @@ impl CallScene {
             Some(EffectRecord::Command { process }) => Some(process.clone()),
             _ => None,
         };
-        let mut stopped = None;
-        let report = match record {
-            None => ToolOutcome::unknown(
-                "Talaria was stopped while the call ran, and no record of it can be read",
-            )
-            .into(),
+        let followed = match record {
+            None => FollowedCall::ended(
+                ToolOutcome::unknown(
+                    "Talaria was stopped while the call ran, and no record of it can be read",
+                )
+                .into(),
+            ),
             Some(record) => match self.runner.settle(&record).await {
                 SettledCall::MayRepeat => return None,
                 SettledCall::Running(process) => {
                     let work = self.runner.collect(&process, wait);
-                    let (report, after) = self.follow_command(&key.call, &process, work).await;
-                    stopped = after;
-                    report
+                    self.follow_command(&key.call, &process, work).await
                 }
-                SettledCall::Answered(report) => *report,
+                SettledCall::Answered(report) => FollowedCall::ended(*report),
             },
         };
-        let mut end = self.read_report(&report, stopped);
+        let mut end = self.read_report(&followed);
         end.exit_code = process.and_then(|process| exit_code(&self.runner, &process));
-        let state = ended_state(report.outcome.verdict());
+        let state = followed.state();
         faults::point("before:loop-call-settled").await;
         self.step(key, ToolCallStep::Settle { state, result_sealed: self.sealed(&end) }).await;
         faults::point("after:loop-call-settled").await;
@@ -658,10 +661,35 @@ fn not_started() -> CallEnd {
     CallEnd::text(CallDisposition::NotStarted, CallDisposition::NotStarted.words())
 }
 
-fn stopped_end(begun: Instant) -> CallEnd {
+fn stopped_after(begun: Instant) -> CallDisposition {
     let after_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let disposition = CallDisposition::Stopped { after_ms };
+    CallDisposition::Stopped { after_ms }
+}
+
+fn stopped_end(begun: Instant) -> CallEnd {
+    let disposition = stopped_after(begun);
     CallEnd::text(disposition, disposition.words())
+}
+
+/// What a call returned that ran on this machine.
+struct FollowedCall {
+    report: ToolReport,
+    /// What the stop of the turn did to it, where its keeper confirms that.
+    interruption: Option<CallDisposition>,
+}
+
+impl FollowedCall {
+    fn ended(report: ToolReport) -> Self {
+        Self { report, interruption: None }
+    }
+
+    /// Its state in the ledger.
+    fn state(&self) -> ToolCallState {
+        match self.interruption {
+            Some(CallDisposition::NotStarted) => ToolCallState::Failed,
+            _ => ended_state(self.report.outcome.verdict()),
+        }
+    }
 }
 
 fn ended_state(verdict: ToolVerdict) -> ToolCallState {

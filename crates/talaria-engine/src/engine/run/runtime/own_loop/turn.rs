@@ -63,7 +63,7 @@ struct UnsentRequest {
     request: Box<RenderedRequest>,
     attempt: u64,
     /// Shows that it waits.
-    _wait: KeyWait,
+    wait: KeyWait,
 }
 
 /// A turn that runs.
@@ -169,21 +169,17 @@ impl<'a> RunningLoop<'a> {
     /// Continues from what an earlier engine reported: the transcript, what people saw closed, whether the turn is being
     /// stopped. Words of the person that the model did not get come back; only their masked form is stored.
     pub(super) fn replay(&mut self, events: &[Event]) {
-        let mut unread: Vec<QueuedInput> = Vec::new();
         for event in events {
             project(&mut self.projector, event);
+            self.declined += u32::from(is_declined_by_itself(event));
             match event {
                 Event::RequestClosed { id, .. } => drop(self.closed.insert(id.clone())),
                 Event::Interrupting { by } => self.stopped_by = Some(*by),
-                Event::Steering { input } => unread.push(input.clone()),
-                Event::Steered { .. } if !unread.is_empty() => drop(unread.remove(0)),
-                Event::Unqueued { inputs, .. } => {
-                    unread.retain(|input| inputs.iter().all(|returned| returned.text != input.text));
-                }
                 _ => {}
             }
         }
         self.keep_messages();
+        let unread = unread_steering(events);
         if !unread.is_empty() {
             self.tell(Event::Unqueued { inputs: unread, was_sent: false });
         }
@@ -340,7 +336,7 @@ impl<'a> RunningLoop<'a> {
             KeyState::Found { key, .. } => Some(key),
             KeyState::Missing { variables } => {
                 let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
-                self.unsent = Some(UnsentRequest { request, attempt, _wait: wait });
+                self.unsent = Some(UnsentRequest { request, attempt, wait });
                 let message = key_wait_words(&variables.join(" or "));
                 self.tell(Event::Warning { message });
                 return self.journal.keep().await.map_err(Unrecorded::from);
@@ -360,7 +356,11 @@ impl<'a> RunningLoop<'a> {
 
     async fn send_unsent(&mut self) -> Result<(), Unrecorded> {
         match self.unsent.take() {
-            Some(UnsentRequest { request, attempt, .. }) => self.send(request, attempt).await,
+            Some(UnsentRequest { request, attempt, wait }) => {
+                // If the key is still missing, the turn is shown as waiting anew.
+                drop(wait);
+                self.send(request, attempt).await
+            }
             None => Ok(()),
         }
     }
@@ -484,6 +484,10 @@ impl<'a> RunningLoop<'a> {
             {
                 let _ = done.send(Decided { answer, by });
                 return Ok(());
+            }
+            if let Some((ticket, EarlierAnswer::None | EarlierAnswer::Given(..))) = earlier {
+                let why = format!("{by} decides it now");
+                self.journal.close_own(&ticket, Decision::Void, Who::Talaria, Some(why));
             }
             let ticket = mint_ticket();
             self.journal.open_for_call(&ticket, ask, place, item);
@@ -671,13 +675,10 @@ impl<'a> RunningLoop<'a> {
 
     /// Publishes an event. From here on no one sees a secret.
     pub(super) fn tell(&mut self, event: Event) {
-        match &event {
-            Event::Steered { .. } => drop(self.steering.pop_front()),
-            Event::RequestClosed { decision: Decision::Decline, by, .. } => {
-                self.declined += u32::from(matches!(by, Who::Nobody | Who::Rule | Who::Floor | Who::Hook));
-            }
-            _ => {}
+        if matches!(event, Event::Steered { .. }) {
+            self.steering.pop_front();
         }
+        self.declined += u32::from(is_declined_by_itself(&event));
         let Self { journal, projector, veil, .. } = self;
         veil.cover(event, &mut |event| {
             project(projector, &event);
@@ -727,6 +728,28 @@ pub(super) fn moment(epoch: Instant) -> LoopMoment {
         // 53 bits are exact in a double.
         chance: random as f64 / (1_u64 << 53) as f64,
     }
+}
+
+/// The person's words that the model did not get, according to what was recorded of a turn.
+pub(super) fn unread_steering(events: &[Event]) -> Vec<QueuedInput> {
+    let mut unread: Vec<QueuedInput> = Vec::new();
+    for event in events {
+        match event {
+            Event::Steering { input } => unread.push(input.clone()),
+            Event::Steered { .. } if !unread.is_empty() => drop(unread.remove(0)),
+            Event::Unqueued { inputs, .. } => {
+                unread.retain(|input| inputs.iter().all(|returned| returned.text != input.text));
+            }
+            _ => {}
+        }
+    }
+    unread
+}
+
+/// Whether a request was declined without a person: the exit code of the turn says so.
+fn is_declined_by_itself(event: &Event) -> bool {
+    let by_itself = |by: &Who| matches!(by, Who::Nobody | Who::Rule | Who::Floor | Who::Hook);
+    matches!(event, Event::RequestClosed { decision: Decision::Decline, by, .. } if by_itself(by))
 }
 
 /// Lets the projector see an event that it makes messages of.

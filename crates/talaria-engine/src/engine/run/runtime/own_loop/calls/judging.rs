@@ -36,7 +36,10 @@ impl CallScene {
                 let ruling = self.gate.rule(&subject, Some(place));
                 (self.ask_about(call, &subject, reason.clone()), Some(place), ruling)
             }
-            None => (self.ask_about_tool(call, reason.clone()), None, Ruling::for_people()),
+            None => {
+                let ruling = Ruling::Ask { why: None, is_only_for_people: false };
+                (self.ask_about_tool(call, reason.clone()), None, ruling)
+            }
         };
         self.decide(call, reason, ask, place, ruling).await
     }
