@@ -91,3 +91,18 @@ async fn tool_call_decides_about_tools_of_the_loop_and_of_talaria() {
         scene.close().await;
     }
 }
+
+#[tokio::test]
+async fn allow_of_tool_call_does_not_make_a_read_a_question() {
+    let scene = scene().await;
+    let (decides, read) = program(&scene, "decides", &json!({ "decision": "allow" }));
+    configure(&scene, &format!("[hooks]\ntool_call = {decides:?}\n"));
+    fs::write(scene.work().join("notes.txt"), "pelicans\n").unwrap();
+    scene.model.push(Reply::new().function("read", json!({ "path": "notes.txt" })));
+    scene.model.push(Reply::say("Pelicans."));
+    let ended = exec(&scene, "chat", &["--approval", "never", "What is in it?"]).await.exits(0);
+    let outputs = scene.model.requests()[1].tool_outputs();
+    assert!(outputs[0].contains("pelicans"), "{outputs:?}\n{ended}");
+    assert_eq!(calls(&read).len(), 1, "the hook was asked");
+    scene.close().await;
+}

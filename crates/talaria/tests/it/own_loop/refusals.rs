@@ -340,3 +340,19 @@ async fn refusing_proxy() -> std::net::SocketAddr {
     });
     address
 }
+
+/// The conversation is still loaded with the environment of the command before.
+#[tokio::test]
+async fn a_corrected_key_counts_for_the_next_prompt() {
+    let mut scene = scene().await;
+    scene.model.push(Reply::refuse(401, "invalid_api_key", "Incorrect API key provided"));
+    let refused = exec(&scene, "chat", &["--json", "Go."]).await.exits(6);
+    let session = refused.events()[0]["session"].as_str().unwrap().to_owned();
+    let corrected = "sk-corrected-0123456789abcdef";
+    scene.set("OWN_KEY", corrected);
+    scene.model.push(Reply::say("Gone."));
+    scene.run(&["exec", "--resume", &session, "Go again."]).await.exits(0);
+    let requests = scene.model.requests();
+    assert_eq!(requests[1].header("authorization"), Some(&*format!("Bearer {corrected}")));
+    scene.close().await;
+}

@@ -134,3 +134,24 @@ async fn a_turn_that_cannot_be_recorded_is_lost_and_the_conversation_continues()
     assert_eq!(third.stdout, "Three.\n");
     scene.close().await;
 }
+
+/// The provider was removed from the configuration while no engine ran.
+#[tokio::test]
+async fn a_turn_whose_provider_is_gone_is_lost_with_its_cost_and_ends_its_command() {
+    let scene = scene().await;
+    let command = json!({ "command": "echo $$ > pid; echo line-$((40 + 2)); sleep 1000" });
+    scene.model.push(Reply::new().function("run", command));
+    let arguments =
+        ["exec", "--json", "--provider", "own-chat", "--model", "tiny", FREE[0], FREE[1], "Wait."];
+    let mut running = scene.interruptible(&arguments);
+    running.wait_for("line-42").await;
+    scene.configure("");
+    scene.kill_engine().await;
+    let ended = running.end().await.exits(7);
+    let outcome = ended.events().pop().unwrap();
+    assert_eq!(outcome["outcome"], "lost", "{ended}");
+    assert!(outcome["usage"]["total"].as_u64().is_some_and(|total| total > 0), "its request cost: {ended}");
+    let pid: i32 = fs::read_to_string(scene.work().join("pid")).unwrap().trim().parse().unwrap();
+    talaria_testkit::until("its command has ended", || !crate::scene::is_alive(pid)).await;
+    scene.close().await;
+}
