@@ -152,6 +152,6 @@ async fn a_turn_whose_provider_is_gone_is_lost_with_its_cost_and_ends_its_comman
     assert_eq!(outcome["outcome"], "lost", "{ended}");
     assert!(outcome["usage"]["total"].as_u64().is_some_and(|total| total > 0), "its request cost: {ended}");
     let pid: i32 = fs::read_to_string(scene.work().join("pid")).unwrap().trim().parse().unwrap();
-    talaria_testkit::until("its command has ended", || !crate::scene::is_alive(pid)).await;
+    talaria_testkit::until("its command has ended", || !crate::survival::lane::is_alive(pid)).await;
     scene.close().await;
 }
