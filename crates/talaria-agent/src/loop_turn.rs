@@ -364,14 +364,6 @@ impl LoopTurn {
         }
     }
 
-    /// How far the running attempt is, for its row.
-    pub fn stage(&self) -> Option<AttemptStage> {
-        match &self.phase {
-            LoopPhase::Asking(run) => Some(run.stage()),
-            _ => None,
-        }
-    }
-
     fn on_wire(&mut self, moment: LoopMoment, attempt: u64, news: &WireNews) {
         let LoopPhase::Asking(run) = &mut self.phase else { return };
         if run.number() != attempt {

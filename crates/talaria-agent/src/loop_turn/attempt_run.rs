@@ -65,10 +65,6 @@ impl AttemptRun {
         self.number
     }
 
-    pub(super) fn stage(&self) -> AttemptStage {
-        self.attempt.stage()
-    }
-
     pub(super) fn wake_at(&self) -> Option<Duration> {
         self.attempt.wake_at()
     }

@@ -4,11 +4,11 @@ use talaria_core::api::UsageBy;
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 
-use super::model_attempts::{end, planned};
+use super::model_attempts::{end, planned, reach};
 use super::scene::{self, EPOCH};
 use crate::{
-    AttemptEnding, Batch, Change, ModelAttemptEnd, ModelAttemptFacts, NewModelUsage, Store, UsageFilter,
-    UsagePurpose, UsageSource,
+    AttemptEnding, AttemptState, Batch, Change, ModelAttemptEnd, ModelAttemptFacts, NewModelUsage, Store,
+    UsageFilter, UsagePurpose, UsageSource,
 };
 
 const DAY: i64 = 86_400_000;
@@ -83,9 +83,11 @@ pub async fn attempts_are_counted_with_their_source_and_price(store: Store) {
         let usage = Usage { input: total, total, partial, ..Usage::default() };
         serde_json::to_string(&usage).ok()
     };
-    for number in 1..=3 {
+    for number in 1..=4 {
         planned(&store, &id, number).await;
     }
+    // The fourth waits for its key and is never sent.
+    reach(&store, &id, 3, AttemptState::Sent, ModelAttemptFacts::default()).await.unwrap();
     let cut = ModelAttemptEnd {
         usage: usage(7, true),
         usage_source: UsageSource::Estimated,
@@ -111,7 +113,7 @@ pub async fn attempts_are_counted_with_their_source_and_price(store: Store) {
     assert_eq!(seen, [(Some("claude-2026"), 1, 0, Some(30), 0, 10), (Some("claude"), 1, 1, None, 1, 7)]);
     assert_eq!((&rows[0].asked[..], &rows[1].asked[..]), (&["claude".to_owned()][..], &[][..]));
     assert!(rows[1].usage.partial && !rows[0].usage.partial);
-    assert_eq!(store.abandon_attempts(EPOCH + 1, DAY * 2).await.unwrap(), 1);
+    assert_eq!(store.abandon_attempts(EPOCH + 1, DAY * 2).await.unwrap(), 2);
     let day = store.usage(UsageFilter { by: UsageBy::Session, since: 0 }).await.unwrap().remove(0);
     assert_eq!((day.requests, day.unreported, day.estimated, day.unpriced), (3, 1, 1, 2));
     assert_eq!((day.amount, day.usage.total), (Some(30), 17));

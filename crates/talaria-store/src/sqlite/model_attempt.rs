@@ -6,6 +6,7 @@
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::ids::SessionId;
+use talaria_core::usage::Usage;
 
 use crate::error::StoreError;
 use crate::model::batch::Batch;
@@ -86,16 +87,26 @@ impl SqliteStore {
     pub(crate) async fn abandon_attempts(&self, epoch: i64, at: i64) -> Result<u64, StoreError> {
         self.write(move |conn| {
             Box::pin(async move {
-                let done = sqlx::query(
+                let sent = sqlx::query(
                     "update model_attempt set state = 'ended', ending = 'abandoned', ended_at = $2
-                     where state <> 'ended' and epoch < $1",
+                     where state not in ('ended', 'planned') and epoch < $1",
                 )
                 .bind(epoch)
                 .bind(at)
                 .execute(&mut *conn)
                 .await?;
                 model_usage::count_abandoned(conn, at).await?;
-                Ok(done.rows_affected())
+                // What was not sent cost nothing and is not counted.
+                let planned = sqlx::query(
+                    "update model_attempt set state = 'ended', ending = 'abandoned', ended_at = $2, usage = $3
+                     where state = 'planned' and epoch < $1",
+                )
+                .bind(epoch)
+                .bind(at)
+                .bind(serde_json::json!(Usage::default()).to_string())
+                .execute(&mut *conn)
+                .await?;
+                Ok(sent.rows_affected() + planned.rows_affected())
             })
         })
         .await

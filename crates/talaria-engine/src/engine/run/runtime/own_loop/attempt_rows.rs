@@ -7,8 +7,8 @@ use talaria_agent::spending::{TokenCount, TokenSource};
 use talaria_core::usage::Usage;
 use talaria_guard::redact::redact;
 use talaria_store::{
-    AttemptEnding, ModelAttemptEnd, ModelAttemptFacts, ModelAttemptKey, NewModelAttempt, UsagePurpose,
-    UsageSource,
+    AttemptEnding, AttemptState, Change, ModelAttemptEnd, ModelAttemptFacts, ModelAttemptKey,
+    NewModelAttempt, UsagePurpose, UsageSource,
 };
 
 use super::LoopProvider;
@@ -18,7 +18,12 @@ pub(super) fn key(ordinal: i64, number: u64) -> ModelAttemptKey {
     ModelAttemptKey { ordinal, number: i64::try_from(number).unwrap_or(i64::MAX) }
 }
 
-/// An attempt that is about to be sent.
+/// Marks an attempt as sent. Written before its first byte: without the mark it is certain that nothing was sent.
+pub(super) fn sent(key: ModelAttemptKey) -> Change {
+    Change::AttemptStage(key, AttemptState::Sent, ModelAttemptFacts::default())
+}
+
+/// An attempt that is about to be sent, or waits for its key.
 pub(super) fn planned(
     ordinal: i64,
     purpose: UsagePurpose,

@@ -179,7 +179,9 @@ impl AskedQuestion<'_> {
                     self.planned = planned.number;
                     let provider = &self.question.provider;
                     let row = attempt_rows::planned(self.ordinal, UsagePurpose::Review, provider, &planned);
+                    let key = row.key;
                     self.changes.push(Change::NewAttempt(row));
+                    self.changes.push(attempt_rows::sent(key));
                 }
                 LoopOutput::Send(request) => {
                     faults::point("before:review-request").await;

@@ -325,7 +325,11 @@ impl<'a> RunningLoop<'a> {
     fn plan(&mut self, planned: &PlannedAttempt) {
         self.planned = planned.number;
         let row = attempt_rows::planned(self.ordinal, UsagePurpose::Turn, &self.provider, planned);
+        let key = row.key;
         self.journal.change(Change::NewAttempt(row));
+        if !matches!(self.key(), KeyState::Missing { .. }) {
+            self.journal.change(attempt_rows::sent(key));
+        }
     }
 
     /// Sends a request, or waits for the key that it needs.
@@ -359,6 +363,10 @@ impl<'a> RunningLoop<'a> {
             Some(UnsentRequest { request, attempt, wait }) => {
                 // If the key is still missing, the turn is shown as waiting anew.
                 drop(wait);
+                if !matches!(self.key(), KeyState::Missing { .. }) {
+                    self.journal.change(attempt_rows::sent(attempt_rows::key(self.ordinal, attempt)));
+                    self.journal.keep().await?;
+                }
                 self.send(request, attempt).await
             }
             None => Ok(()),
