@@ -239,6 +239,35 @@ fn no_further_module_joins_the_circle_inside_the_engine() {
     assert_eq!(modules, ENGINE_CIRCLE, "{circle:#?}");
 }
 
+/// The modules that this `lib.rs` declares and its first comment does not name. Modules of tests need not be named.
+fn unnamed_modules(source: &str) -> Vec<&str> {
+    let map: Vec<&str> = source.lines().filter(|line| line.starts_with("//!")).collect();
+    let map = map.join("\n");
+    let is_named = |module: &str| map.contains(&format!("`{module}`"));
+    let mut above = "";
+    let mut unnamed = Vec::new();
+    for line in source.lines() {
+        let declared = line.trim_start_matches("pub ").strip_prefix("mod ");
+        let module = declared.and_then(|module| module.strip_suffix(';'));
+        unnamed.extend(module.filter(|module| above != "#[cfg(test)]" && !is_named(module)));
+        above = line;
+    }
+    unnamed
+}
+
+#[test]
+fn every_module_of_a_crate_is_named_in_the_map_of_its_lib() {
+    for package in std::fs::read_dir(root().join("crates")).unwrap() {
+        let lib = package.unwrap().path().join("src/lib.rs");
+        if let Ok(source) = std::fs::read_to_string(&lib) {
+            let unnamed = unnamed_modules(&source);
+            assert!(unnamed.is_empty(), "{} does not name {unnamed:?}", lib.display());
+        }
+    }
+    let source = "//! `one` and two.\nmod one;\npub mod two;\n#[cfg(test)]\nmod tests;\nmod inline {}\n";
+    assert_eq!(unnamed_modules(source), ["two"]);
+}
+
 /// The Rust files below a directory.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
