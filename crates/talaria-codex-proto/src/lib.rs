@@ -2,7 +2,8 @@
 //!
 //! Map: `line` and `frame` turn bytes into messages, `wire` holds Codex's own shapes, `project` and `failure` convert
 //! them into the vocabulary of `talaria-core`, and `turn` decides what a turn does next. `drift` lists the methods that
-//! older versions lack. `settle` determines what happened to input that was never acknowledged, `missed` which steps
+//! older versions lack, `tool_failure` recognises a failed call by its text. `choice` is the model and the effort of a turn,
+//! `moment` the time that all of this is given. `settle` determines what happened to input that was never acknowledged, `missed` which steps
 //! were not observed (`rollout` reads them from Codex's own file). `thread_gate` decides what needs no person, with the
 //! gate of `talaria-core`: `project` converts requests into its subjects, `thread_bounds` reads the settings in force,
 //! `wishes` the permissions that the model requested for its calls. `power` compares the permissions asked of a thread

@@ -1,12 +1,16 @@
 //! Runs Codex: finds and installs it, manages its processes, talks to its app-server, edits its configuration file.
 //!
-//! Map: `locate` and `install` find or fetch the program, `process` and `host` run it, `pool` keeps many hosts and
-//! `host_register` records them for the next engine (`ownership` and `identity` prove which are ours). `connection`,
-//! `router`, `queue` and `client` carry messages; `threads` starts, resumes and reads threads, `attach` joins one that
-//! runs. `conversation` runs turns on a thread, `revival` moves it to another host when its Codex is gone, `permit`
-//! makes sure that input is written once. `commands` and `terminals` are a person's own commands and those that outlive
-//! a turn. `secrets` and `trust` prepare what a thread may see, `migrate` plans and applies edits of Codex's
-//! configuration.
+//! Map: `locate` and `install` find or fetch the program, `schema` is the schema that it reports of itself. `spec` says
+//! what to start and from which `environment`, `key` which hosts are interchangeable; `process` and `host` run one in its
+//! own `directory`, `stderr` keeps its last lines, `memory` measures it. `pool` keeps many hosts: `thread_slots` and
+//! `live_turns` say what each one has loaded and runs. `host_register` records them for the next engine (`ownership` and
+//! `identity` prove which are ours), `sweep` ends those whose owner died. `transport`, `connection`, `router`, `queue` and
+//! `client` carry messages; `threads` starts, resumes and reads threads, `attach` joins one that runs. `conversation` runs
+//! turns on a thread, `current` is the host that a session is on, `source` supplies another one and `revival` moves the
+//! thread there when its Codex is gone; `permit` makes sure that input is written once. `commands` (with
+//! `command_output`) and `terminals` are a person's own commands and those that outlive a turn. `secrets` and `trust`
+//! prepare what a thread may see, `users_servers` decides between MCP servers of the same name, `migrate` plans and
+//! applies edits of Codex's configuration.
 
 pub mod attach;
 pub mod client;

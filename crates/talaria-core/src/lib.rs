@@ -2,18 +2,20 @@
 //!
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` describes
 //! unobserved time, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
-//! the items of a turn into stored messages. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides
+//! the items of a turn into stored messages, `export` a conversation into Markdown. `usage` counts tokens and rate limits,
+//! `prompt_cost` the tokens of the prompt parts that Talaria adds. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides
 //! derives. `subject` is the operation that a person is asked to approve: `bounds` says where it would happen, `gate`
 //! decides it without a person, `escrow` whether an answer that was never delivered still applies. `principal` and `access`
 //! say who calls and what they may do, `policy` how much is asked (`preferences` decides it from a client's wishes and the
 //! configuration), `admission` what a task may be started with, `notice` what a person is notified of and where. `next_step`
 //! is advice to the user, which each client renders. `api` is the data between clients and the engine, `bridge` the MCP tool
 //! as data, `json_line` JSON on one line. `config` reads Talaria's configuration (`edit` changes one key of it, `toml_text`
-//! knows its lines, `toml_statements` its statements, `toml_write` writes its values, `duration`, `nearest` and `version` parse values and suggest names),
-//! `servers` the MCP servers in it, `runtime` the choice of who runs turns; `model_choice` validates a model and an effort;
+//! knows its lines, `toml_statements` its statements, `toml_write` writes its values, `toml_problem` describes what is wrong in it, `duration`, `nearest` and `version` parse values and suggest names),
+//! `servers` the MCP servers in it, `provider` a model provider in it, `runtime` the choice of who runs turns; `model_choice` validates a model and an effort;
 //! `backoff` says how long to wait before a retry. `tool` is a tool that Talaria offers to models, as data; `memory`
 //! persists across conversations, `learning` is the review that adds to it, `review` the result of one, `skill` instructions
-//! for a kind of work, `hook` the input and output of the user's programs in a turn.
+//! for a kind of work, `hook` the input and output of the user's programs in a turn. `raw` keeps JSON unchanged inside a
+//! tagged value, `quantity` writes a number with its noun.
 
 pub mod access;
 pub mod admission;

@@ -1,8 +1,18 @@
 //! How things look in a terminal. Pure: reads no key, clock or file, and asks no engine.
 //!
-//! Styled text is a value, lines of spans (`styled`). Escape sequences are written by `writer` alone.
+//! Styled text is a value, lines of spans (`styled`, `style`). Escape sequences are written by `writer` alone; `paint`
+//! reduces styles and signs to what the output can show.
 //!
-//! The renderers of a turn: the same events for people (`terminal`), for scripts (`json`) and for shells (`quiet`, `split`).
+//! | module | idea |
+//! |---|---|
+//! | `terminal`, `json`, `quiet`, `split` | the renderers of a turn: the same events for people, scripts and shells |
+//! | `canvas`, `stage`, `message` | settled text with a draft below it, the layout of the output, growing messages |
+//! | `tool_line`, `own_tool`, `step_note`, `news`, `notice`, `repeats`, `heading` | the lines of steps and around them |
+//! | `spinner` | the current activity |
+//! | `question`, `prompt`, `dialog` | a question to a person, the prompt below it, how typed lines become an answer |
+//! | `markdown`, `block`, `inline`, `table`, `highlight`, `diff` | Markdown while it streams in, code and changes of files |
+//! | `flow`, `columns`, `rows`, `sheet` | words in rows of a given width, columns, our own lines, lists |
+//! | `sample` | events of every kind, for tests |
 //!
 //! A renderer writes to the streams it was given and decides nothing: it never answers a request, never ends a
 //! turn, never reads a key. Everything that did not originate here passes `sanitize` before it reaches a terminal.

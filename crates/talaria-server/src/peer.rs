@@ -11,7 +11,7 @@ use talaria_engine::engine::Engine;
 use talaria_engine::peer_process;
 use tokio::net::UnixStream;
 
-use crate::serve::ServerNotice;
+use crate::notice::ServerNotice;
 
 /// Says why a peer is turned away, if it is. A peer that cannot be identified is.
 pub(crate) fn turned_away(own: u32, peer: io::Result<u32>) -> Option<ServerNotice> {

@@ -4,7 +4,6 @@
 //! of connections is limited, and at shutdown a client that has not finished after a moment is cut off.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +24,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::notice::ServerNotice;
 use crate::{bind, handlers, peer, reply};
 
 /// How many connections are served at once.
@@ -41,39 +41,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const EXHAUSTED: Duration = Duration::from_millis(100);
 /// How often someone looks whether the socket is still there.
 const LOOK: Duration = Duration::from_secs(5);
-
-/// Something that the owner of the server should write into its log.
-#[derive(Debug)]
-pub enum ServerNotice {
-    /// Another user connected.
-    Stranger {
-        /// Who.
-        uid: u32,
-    },
-    /// Who connected is not known.
-    Unidentified(String),
-    /// There are as many connections as are served.
-    Full,
-    /// The system refused a connection.
-    Refused(String),
-    /// Someone removed the socket; it was made again, or why not.
-    Removed(Result<(), String>),
-}
-
-impl fmt::Display for ServerNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Stranger { uid } => write!(f, "refused a connection: it is of user {uid}"),
-            Self::Unidentified(why) => {
-                write!(f, "refused a connection: the peer cannot be identified ({why})")
-            }
-            Self::Full => write!(f, "refused a connection: there are {CONNECTIONS} already"),
-            Self::Refused(why) => write!(f, "cannot accept a connection: {why}"),
-            Self::Removed(Ok(())) => f.write_str("the socket was removed; it was created again"),
-            Self::Removed(Err(why)) => write!(f, "the socket was removed and cannot be created again: {why}"),
-        }
-    }
-}
 
 /// Serves `engine` on `listener` until it has ended, then removes the socket. `tell` receives log messages.
 pub async fn serve(engine: Engine, listener: UnixListener, tell: impl Fn(ServerNotice)) {
@@ -141,7 +108,7 @@ impl Connections {
             });
             return;
         }
-        tell(ServerNotice::Full);
+        tell(ServerNotice::Full { limit: CONNECTIONS });
         if let Ok(place) = Arc::clone(&self.lobby).try_acquire_owned() {
             self.running.spawn(async move {
                 let full = converse(stream, service_fn(full), ending);

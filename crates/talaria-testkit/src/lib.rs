@@ -7,6 +7,8 @@
 //! | module | idea |
 //! |---|---|
 //! | [`codex`] | the pinned real Codex versions, installed once into the build directory |
+//! | `install` | installing a program once, although several tests ask for it |
+//! | `program` | where the programs of the test kit are |
 //! | [`home`] | a private `CODEX_HOME` wired to a scripted model, and a work directory |
 //! | [`client`] | a bare client of Codex, for what Codex itself does |
 //! | [`api_document`] | the committed OpenAPI document: do values and statuses fit it |
@@ -22,7 +24,7 @@
 //! | [`screen`] | what a terminal shows at one moment: text, colours, modes, a snapshot, a picture |
 //! | [`terminal`] | a program in a pseudo-terminal: type, wait, look at the screen |
 //! | [`timing`] | how long tests take, summed up |
-//! | [`both_versions!`] | one test of each scenario and version of Codex |
+//! | [`both_versions!`] (`versions`) | one test of each scenario and version of Codex |
 //! | [`wait`] | waiting for a state that nothing announces |
 //! | [`wire`] | the captured frames of both versions |
 //! | [`build_dir`] | where all this lives |

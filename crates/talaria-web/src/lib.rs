@@ -1,7 +1,8 @@
 //! Reads web pages for models: connections that lead only to judged addresses, pages as Markdown, text fenced as untrusted.
 //!
-//! `connect` resolves a name once, judges every address of it and connects to one of those; notifications use it as
-//! well. `fetch` follows redirects over it with limits of time and size. The rest is pure: `address` judges, `charset`,
+//! `connect` resolves a name once, judges every address of it and connects to one of those (`tls` secures the
+//! connection); notifications use it as well. `fetch` follows redirects over it with limits of time and size, `body` collects
+//! a response under them. The rest is pure: `address` judges, `charset`,
 //! `media`, `bounded_tree` and `html` turn bytes into text, `page` divides text into pages and finds passages, `fence` writes
 //! what a model gets, `cache` remembers pages. PDF files are parsed (`pdf`, a feature) in a process of their own, which
 //! `pdf_reader` starts and limits. Nothing here knows sessions, permissions or the store: the engine's tool `talaria_web` does.
