@@ -81,10 +81,12 @@ impl<'a> CallArguments<'a> {
         list.iter().map(|entry| CallArguments::new(&format!("{}: {name}", self.tool), entry)).collect()
     }
 
-    /// Refuses arguments that were not read: the model meant something by them.
+    /// Refuses arguments that were not read: the model meant something by them. Null is what some models write for nothing.
     pub(super) fn finish(self) -> Result<(), String> {
-        let unknown = self.values.keys().find(|name| !self.read.contains(&name.as_str()));
-        let Some(unknown) = unknown else { return Ok(()) };
+        let is_unread =
+            |(name, value): &(&String, &Value)| !value.is_null() && !self.read.contains(&name.as_str());
+        let unknown = self.values.iter().find(is_unread);
+        let Some((unknown, _)) = unknown else { return Ok(()) };
         let hint = match nearest(unknown, self.read.iter().copied()) {
             Some(name) => format!("; do you mean {name}?"),
             None => format!("; known: {}", self.read.join(", ")),

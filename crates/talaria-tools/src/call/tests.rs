@@ -142,3 +142,13 @@ fn a_plan_with_an_unknown_status_two_steps_in_progress_or_a_repeated_step_is_ref
     };
     assert_eq!(steps.len(), 2);
 }
+
+#[test]
+fn null_is_a_parameter_that_was_left_out() {
+    let call = machine(
+        "process",
+        &json!({ "process": "0123456789abcdef", "action": "poll", "text": null, "end": null, "seconds": null }),
+    );
+    assert_eq!(call, machine("process", &json!({ "process": "0123456789abcdef", "action": "poll" })));
+    assert!(refusal("read", &json!({ "path": null })).contains("path is missing"));
+}
