@@ -15,8 +15,11 @@ const ALL_BYTES: usize = 64 * 1024;
 const ONE_TOOL_BYTES: usize = 16 * 1024;
 /// The longest description of a tool, in characters; longer ones are cut.
 const LONGEST_DESCRIPTION: usize = 2_000;
-/// The longest name that every family accepts.
+/// The longest name of a tool or a parameter that every family accepts.
 const LONGEST_NAME: usize = 64;
+
+/// Keywords that providers refuse at the top of a schema.
+const REFUSED_KEYS: [&str; 6] = ["enum", "const", "not", "if", "then", "else"];
 
 /// Whether a tool says of itself that it only reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,7 +42,7 @@ pub struct OfferedServerTool {
     pub tool: String,
     /// The server's description.
     pub description: String,
-    /// The server's schema.
+    /// The server's schema, as far as providers accept it.
     pub schema: Value,
     /// Whether it only reads.
     pub access: ToolAccess,
@@ -106,6 +109,9 @@ pub fn offer_tools(listed: Vec<ListedTools>) -> ServerOffer {
     for tool in candidates {
         let bytes = tool.name.len() + tool.description.len() + tool.schema.to_string().len();
         let why = match bytes {
+            _ if !has_plain_names(&tool.schema) => {
+                Some("the name of one of its parameters is not accepted by every provider")
+            }
             _ if bytes > ONE_TOOL_BYTES => Some("its schema is too large"),
             _ if bytes > left => Some("the tools of all servers together are too large"),
             _ => None,
@@ -145,12 +151,54 @@ fn description(tool: &rmcp::model::Tool) -> String {
     }
 }
 
-/// Providers refuse a schema that is no object, and some an object without properties.
+/// Providers refuse a schema that is no object, some an object without properties, and most a choice between objects. The
+/// parameters of all choices are offered; which of them go together the server checks itself.
 fn schema(schema: &Map<String, Value>) -> Value {
     let mut schema = schema.clone();
+    let mut properties = taken_object(&mut schema, "properties");
+    let mut required = taken_list(&mut schema, "required");
+    for key in ["allOf", "oneOf", "anyOf"] {
+        for mut choice in taken_list(&mut schema, key) {
+            let Some(choice) = choice.as_object_mut() else { continue };
+            for (name, value) in taken_object(choice, "properties") {
+                properties.entry(name).or_insert(value);
+            }
+            if key == "allOf" {
+                let further = taken_list(choice, "required").into_iter();
+                required.extend(further.filter(|name| !required.contains(name)).collect::<Vec<_>>());
+            }
+        }
+    }
+    schema.retain(|key, _| !REFUSED_KEYS.contains(&key.as_str()));
     schema.insert("type".to_owned(), json!("object"));
-    schema.entry("properties").or_insert_with(|| json!({}));
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), Value::Array(required));
+    }
     Value::Object(schema)
+}
+
+fn taken_object(schema: &mut Map<String, Value>, key: &str) -> Map<String, Value> {
+    match schema.remove(key) {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}
+
+fn taken_list(schema: &mut Map<String, Value>, key: &str) -> Vec<Value> {
+    match schema.remove(key) {
+        Some(Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    }
+}
+
+/// Do all parameters of a schema have names that every provider accepts?
+fn has_plain_names(schema: &Value) -> bool {
+    let is_plain = |name: &String| {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_sign)
+    };
+    schema["properties"].as_object().is_none_or(|properties| properties.keys().all(is_plain))
 }
 
 fn tool_name(server: &str, tool: &str) -> String {
@@ -235,5 +283,48 @@ mod tests {
             offer.left_out.iter().map(|left| (left.tool.as_str(), left.why)).collect();
         assert_eq!(left[0], ("huge", "its schema is too large"));
         assert_eq!(left[1].0, "t4");
+    }
+
+    #[test]
+    fn a_schema_that_providers_refuse_is_offered_without_its_choices_or_not_at_all() {
+        let with =
+            |schema: Value| offer_tools(vec![listed("a", json!([{ "name": "x", "inputSchema": schema }]))]);
+        let offer = with(json!({
+            "type": "object",
+            "properties": { "kind": { "enum": ["a"] } },
+            "required": ["kind"],
+            "oneOf": [
+                { "properties": { "id": { "type": "string" }, "kind": { "type": "number" } }, "required": ["id"] },
+                { "properties": { "name": { "anyOf": [{ "type": "string" }] } } }
+            ],
+            "allOf": [{ "properties": { "all": {} }, "required": ["all"] }],
+            "anyOf": [true], "enum": [{}], "not": {}, "if": {}, "then": {}, "else": {}, "const": {}
+        }));
+        assert_eq!(
+            offer.tools[0].schema,
+            json!({
+                "type": "object",
+                "properties": {
+                    "kind": { "enum": ["a"] },
+                    "id": { "type": "string" },
+                    "name": { "anyOf": [{ "type": "string" }] },
+                    "all": {}
+                },
+                "required": ["kind", "all"]
+            }),
+            "the parameters of the choices are known, and the server says which go together"
+        );
+        for name in ["with space", "", "ünicode", "$ref", &"n".repeat(65)] {
+            let offer = with(json!({ "properties": { name: {} } }));
+            assert!(offer.tools.is_empty(), "{name}");
+            assert_eq!(
+                offer.left_out[0].why,
+                "the name of one of its parameters is not accepted by every provider"
+            );
+        }
+        let offer = with(json!({ "properties": { "a.b_c-D9": {} } }));
+        assert_eq!(offer.tools.len(), 1);
+        let offer = with(json!({ "properties": null, "required": null }));
+        assert_eq!(offer.tools[0].schema, json!({ "type": "object", "properties": {} }));
     }
 }
