@@ -128,6 +128,21 @@ impl ProviderProfile {
         names
     }
 
+    /// Returns the output limit that the configuration has for a model.
+    pub fn configured_output(&self, model: &str) -> Option<u64> {
+        self.models.iter().find(|(name, _)| name == model)?.1.max_output
+    }
+
+    /// Does an effort reach the model?
+    pub fn takes_effort(&self) -> bool {
+        match self.family {
+            ModelFamily::Responses | ModelFamily::Messages => true,
+            ModelFamily::Chat => {
+                !matches!(self.quirks.thinking, ThinkingParam::None | ThinkingParam::Adaptive)
+            }
+        }
+    }
+
     /// Returns what is known of a model: configuration first, then the built-in table. Nothing known is an empty value.
     pub fn model(&self, model: &str) -> ModelFacts {
         let configured = self.models.iter().find(|(name, _)| name == model).map(|(_, facts)| facts);

@@ -70,7 +70,8 @@ impl RequestHead {
 
     /// The most output tokens that a request asks for; none where it leaves that to the provider.
     pub fn output_limit(&self, profile: &ProviderProfile) -> Option<u64> {
-        self.max_output.or_else(|| match profile.family {
+        let configured = || profile.configured_output(&self.model);
+        self.max_output.or_else(configured).or_else(|| match profile.family {
             // It is mandatory there.
             ModelFamily::Messages => {
                 let known = profile.model(&self.model).max_output;
@@ -132,7 +133,7 @@ impl RequestHead {
         if profile.quirks.cache == CacheMarking::Key {
             members.push(member("prompt_cache_key", &json!(self.cache_key)));
         }
-        if let Some(limit) = self.max_output {
+        if let Some(limit) = self.output_limit(profile) {
             members.push(member(OutputLimitField::MaxOutputTokens.as_str(), &json!(limit)));
         }
         members
@@ -154,7 +155,7 @@ impl RequestHead {
                 members.push(member("parallel_tool_calls", &json!(true)));
             }
         }
-        if let Some(limit) = self.max_output {
+        if let Some(limit) = self.output_limit(profile) {
             members.push(member(quirks.output_limit.as_str(), &json!(limit)));
         }
         if let Some(effort) = &self.effort {

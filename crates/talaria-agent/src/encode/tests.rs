@@ -565,3 +565,17 @@ fn encrypted_reasoning_is_asked_of_models_that_reason_alone() {
         assert!(!asks(model), "{model}");
     }
 }
+
+#[test]
+fn the_configured_output_limit_of_a_model_is_sent_in_every_family() {
+    for name in ["openai", "lmstudio", "groq", "anthropic"] {
+        let mut profile = builtin_profile(name).unwrap();
+        let member = profile.quirks.output_limit.as_str();
+        let facts = crate::profile::ModelFacts { max_output: Some(64_000), ..Default::default() };
+        profile.models.push(("m".to_owned(), facts));
+        let limit = |profile: &ProviderProfile| body(&render(profile, &[user(1, "x")]))[member].as_u64();
+        assert_eq!(limit(&profile), Some(64_000), "{name}");
+        profile.models.clear();
+        assert_ne!(limit(&profile), Some(64_000), "{name}");
+    }
+}

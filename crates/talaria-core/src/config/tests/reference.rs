@@ -243,7 +243,7 @@ const PROVIDER_KEYS: &[(&str, &str)] = &[
 /// Meaning of each key of `[providers.NAME.models.MODEL]`.
 const MODEL_KEYS: &[(&str, &str)] = &[
     ("context", "Tokens that fit its context"),
-    ("max_output", "The most tokens that it writes"),
+    ("max_output", "The most tokens that it writes; requests ask for as many"),
     ("price", "`{ input, output, cached, cache_write }`, dollars for a million tokens"),
 ];
 

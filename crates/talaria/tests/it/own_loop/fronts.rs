@@ -115,3 +115,20 @@ async fn a_chat_without_a_terminal_shows_each_answer_once() {
         scene.close().await;
     }
 }
+
+#[tokio::test]
+async fn an_effort_that_has_no_effect_at_the_provider_is_said_to_have_none_once() {
+    let scene = scene().await;
+    let warning = "the effort high has no effect: own-chat has no setting for it that Talaria knows";
+    for family in FAMILIES {
+        scene.model.push(Reply::say("One."));
+        scene.model.push(Reply::say("Two."));
+        let provider = format!("own-{family}");
+        let arguments = ["--plain", "--effort", "high", "--provider", &provider, "--model", MODEL];
+        let ended = scene.run_with_input(&arguments, b"Say it.\nAgain.\n").await.exits(0);
+        assert!(ended.stdout.contains("Two."), "{family}: {ended}");
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(shown.matches(warning).count(), usize::from(family == "chat"), "{family}: {ended}");
+    }
+    scene.close().await;
+}

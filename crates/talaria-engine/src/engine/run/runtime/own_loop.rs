@@ -29,7 +29,7 @@ use talaria_agent::encode::{LoopToolSpec, RequestHead, RequestOmissions};
 use talaria_agent::fold::IncompleteReason;
 use talaria_agent::history::{CallDisposition, CallId, LogEntry, LogItem, LogPart, ModelIssuer};
 use talaria_agent::loop_turn::{LeftTurn, LoopSetup, LoopTurn};
-use talaria_agent::profile::{ConfiguredProvider, configured_providers};
+use talaria_agent::profile::{ConfiguredProvider, ProviderProfile, configured_providers};
 use talaria_agent::transport::KeyState;
 use talaria_codex::conversation::{Command, Flown, Options, Past, Prompt, Watcher as _};
 use talaria_codex::revival::framed_digest;
@@ -101,6 +101,8 @@ pub(crate) struct LoopRuntime {
     past: Option<String>,
     tools: Vec<ToolSpec>,
     read: Arc<Mutex<ReadFiles>>,
+    /// The provider and the effort without effect there that people were warned of.
+    warned_effort: Option<(String, String)>,
 }
 
 /// The provider of a turn.
@@ -174,6 +176,7 @@ pub(super) async fn open(
         past,
         tools,
         read: Arc::default(),
+        warned_effort: None,
     };
     Ok((runtime, opened))
 }
@@ -304,6 +307,9 @@ impl LoopRuntime {
         let turn = self.turn_id(ordinal);
         journal.event(Event::Ledger { stage: Stage::Accepted, client_id: prompt.client_id, after: None });
         journal.event(Event::TurnStarted { turn: turn.clone() });
+        if let Some(message) = self.effort_warning(&provider.found.profile) {
+            journal.event(Event::Warning { message });
+        }
         journal.keep().await.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let setup = self.setup(&provider, turn.clone(), head);
@@ -317,6 +323,20 @@ impl LoopRuntime {
             journal,
         };
         Ok(self.running(start, turn, known))
+    }
+
+    /// A warning about an effort that the requests of this provider cannot have, once for each.
+    fn effort_warning(&mut self, profile: &ProviderProfile) -> Option<String> {
+        let effort = self.options.effort.as_ref().filter(|_| !profile.takes_effort())?;
+        let warned = Some((profile.name.clone(), effort.clone()));
+        let is_new = self.warned_effort != warned;
+        self.warned_effort = warned;
+        is_new.then(|| {
+            format!(
+                "the effort {effort} has no effect: {} has no setting for it that Talaria knows",
+                profile.title
+            )
+        })
     }
 
     async fn continue_turn<'a>(
