@@ -653,16 +653,34 @@ fn the_same_bytes_are_not_sent_again_without_a_parameter_that_is_not_in_them() {
     }
 }
 
+/// An answer of a Chat server with two calls.
+fn chat_calls(ids: [&str; 2], finish: &str) -> String {
+    let call = |index: usize| {
+        let arguments = json!({ "path": (if index == 0 { "a" } else { "b" }) }).to_string();
+        json!({"choices": [{"delta": {"tool_calls": [{"index": index, "id": ids[index],
+            "function": {"name": "read", "arguments": arguments}}]}}]})
+    };
+    let text = json!({"choices": [{"delta": {"content": "Looking."}}]});
+    stream_of(&[text, call(0), call(1), json!({"choices": [{"delta": {}, "finish_reason": finish}]})])
+}
+
+#[test]
+fn calls_of_a_chat_server_that_cut_its_answer_run_as_far_as_they_are_whole() {
+    let whole = chat_calls(["c1", "c2"], "length");
+    let arguments = json!(json!({ "path": "b" }).to_string()).to_string();
+    assert!(whole.contains(&arguments), "{whole}");
+    for begun in ["", "{\\\"path\\\": \\\""] {
+        let mut stage = Stage::with(setup_at("lmstudio"), question());
+        stage.answer(&whole.replace(&arguments, &format!("\"{begun}\"")));
+        assert_eq!(stage.count("end 1 incomplete +3"), 1, "{:#?}", stage.lines);
+        assert_eq!(stage.lines.last().map(String::as_str), Some("start c1"), "{begun}");
+        stage.ended("c1", "text");
+        assert_eq!(stage.bodies.len(), 2, "the model gets both results: {:#?}", stage.lines);
+    }
+}
+
 #[test]
 fn calls_with_empty_or_equal_ids_keep_their_own_results() {
-    let chat_call = |index: u64, id: &str, path: &str| {
-        let arguments = json!({ "path": path }).to_string();
-        json!({"choices": [{"delta": {"tool_calls": [{"index": index, "id": id, "function": {"name": "read", "arguments": arguments}}]}}]})
-    };
-    let chat = |ids: [&str; 2]| {
-        let finish = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
-        stream_of(&[chat_call(0, ids[0], "a"), chat_call(1, ids[1], "b"), finish])
-    };
     let response = |ids: [&str; 2]| {
         let done = |index: usize| {
             let arguments = json!({ "path": (if index == 0 { "a" } else { "b" }) }).to_string();
@@ -679,9 +697,11 @@ fn calls_with_empty_or_equal_ids_keep_their_own_results() {
         CALLS.replace("\"c1\"", &json!(ids[0]).to_string()).replace("\"c2\"", &json!(ids[1]).to_string())
     };
     for ids in [["", ""], ["same", "same"], ["call_2", ""]] {
-        for (provider, body) in
-            [("lmstudio", chat(ids)), ("openai", response(ids)), ("anthropic", messages(ids))]
-        {
+        for (provider, body) in [
+            ("lmstudio", chat_calls(ids, "tool_calls")),
+            ("openai", response(ids)),
+            ("anthropic", messages(ids)),
+        ] {
             let mut stage = Stage::with(setup_at(provider), question());
             // The second answer has the ids of the first one again.
             for _ in 0..2 {
@@ -783,7 +803,7 @@ enum Deed {
 
 fn deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
-        4 => (0_u8..4).prop_map(Deed::Answer),
+        4 => (0_u8..6).prop_map(Deed::Answer),
         6 => (0_u8..3).prop_map(Deed::Result),
         1 => Just(Deed::Steer),
         1 => Just(Deed::Interrupt),
@@ -794,28 +814,46 @@ fn deed() -> impl Strategy<Value = Deed> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_history_is_legal_and_the_turn_ends_once(deeds in prop::collection::vec(deed(), 0..60)) {
-        let mut stage = Stage::new();
+    fn whatever_happens_the_history_is_legal_and_the_turn_ends_once(
+        is_chat in any::<bool>(),
+        deeds in prop::collection::vec(deed(), 0..60),
+    ) {
+        let mut stage = Stage::with(setup_at(if is_chat { "lmstudio" } else { "anthropic" }), question());
         let (mut number, mut said) = (0, 0);
         for deed in deeds {
             match deed {
                 Deed::Answer(kind) => {
                     number += 1;
-                    let calls = CALLS.replace("\"c1\"", &format!("\"c{number}a\"")).replace("\"c2\"", &format!("\"c{number}b\""));
-                    let body = match kind {
-                        0 => calls,
-                        1 => ANSWER.to_owned(),
-                        2 => half().to_owned(),
-                        _ => calls[..calls.len() / 2].to_owned(),
+                    let own = [format!("c{number}a"), format!("c{number}b")];
+                    let ids = match kind {
+                        4 => ["", ""],
+                        5 => ["same", "same"],
+                        _ => [own[0].as_str(), own[1].as_str()],
+                    };
+                    let calls = match is_chat {
+                        true => chat_calls(ids, "tool_calls"),
+                        false => CALLS.replace("\"c1\"", &json!(ids[0]).to_string()).replace("\"c2\"", &json!(ids[1]).to_string()),
+                    };
+                    let text = json!({"choices": [{"delta": {"content": "Two files."}}]});
+                    let finish = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+                    let body = match (kind, is_chat) {
+                        (1, true) => stream_of(&[text, finish]),
+                        (1, false) => ANSWER.to_owned(),
+                        (2, true) => stream_of(&[text]),
+                        (2, false) => half().to_owned(),
+                        (3, _) => calls[..calls.len() / 2].to_owned(),
+                        _ => calls,
                     };
                     stage.answer(&body);
                 }
                 Deed::Result(which) => {
                     let open = open_calls(&stage.stored);
                     if let Some(call) = open.get(usize::from(which)) {
-                        let call = call.requested.call.as_str().to_owned();
-                        stage.ended(&call, "done");
-                        stage.ended(&call, "a second result");
+                        let seq = call.requested.seq;
+                        for text in ["done", "a second result"] {
+                            let parts = vec![LogPart::text(text)];
+                            stage.feed(LoopInput::CallEnded { seq, disposition: CallDisposition::Done, parts });
+                        }
                     }
                 }
                 Deed::Steer => {
