@@ -15,7 +15,9 @@ const WHOLE: &str = "The whole answer.";
 /// Asks in a new conversation: `own` waits as long as usual, `quick` takes two seconds of silence for a cut.
 async fn ask(scene: &Scene, kind: &str, family: &str, prompt: &str) -> Ended {
     let provider = format!("{kind}-{family}");
-    scene.run(&["exec", "--json", "--provider", &provider, "--model", MODEL, prompt]).await
+    // What must not run could run in this sandbox.
+    let options = ["--provider", &provider, "--model", MODEL, "--sandbox", "workspace-write"];
+    scene.run(&[&["exec", "--json"][..], &options, &[prompt]].concat()).await
 }
 
 async fn quick_scene() -> Scene {
