@@ -473,7 +473,7 @@ impl LoopRuntime {
             .into_iter()
             .flat_map(|provider| provider.profile.key_env)
             .collect();
-        let rules = EnvironmentRules { provider_keys: &keys, kept: &[] };
+        let rules = EnvironmentRules { provider_keys: &keys, kept: &config.tools.environment };
         let environment = command_environment(self.surroundings.variables(), rules);
         let (roots, confinement) = self.bounds();
         let network = if self.has_network() { NetworkAccess::On } else { NetworkAccess::Off };
