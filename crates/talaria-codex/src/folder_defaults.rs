@@ -2,8 +2,8 @@
 //!
 //! The built-in loop starts no app-server that could be asked, but a folder means the same on both runtimes: without a
 //! recorded trust level it is read-only. Codex's rules themselves are those of `trust` and `ExpectedSandbox`. What only
-//! Codex can apply (a permission profile, a configuration profile) becomes read-only and is reported; nothing is wider than
-//! on Codex. Only `CODEX_HOME/config.toml` is read, and never written. Called once for a conversation; the engine records
+//! Codex can apply (a permission profile, a configuration profile) becomes read-only and is reported. Only
+//! `CODEX_HOME/config.toml` is read, not what a project or an administrator adds, and nothing is written. Called once for a conversation; the engine records
 //! the values with it.
 
 use std::fs;
@@ -66,7 +66,7 @@ impl FolderDefaults {
     /// Decides what `request` leaves open, by `config.toml` in the directory of a Codex. `user_home` is for paths that begin
     /// with `~`.
     ///
-    /// A file that is not there says nothing. One that cannot be read is an error, unless the request leaves nothing open.
+    /// A missing file says nothing. One that cannot be read is an error, unless the request leaves nothing open.
     pub fn read(
         request: FolderRequest<'_>,
         codex_home: Option<&Path>,

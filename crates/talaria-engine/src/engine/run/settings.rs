@@ -46,7 +46,7 @@ pub(crate) struct Wanted {
     /// Temporary directories that may not be written; for the built-in loop.
     #[serde(default)]
     excluded: ExcludedTemporary,
-    /// What is reported when it begins.
+    /// Notes that are reported when it begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     /// The terminal of the person who started it.
@@ -142,7 +142,7 @@ impl Wanted {
         self.excluded
     }
 
-    /// What is reported when it begins.
+    /// Notes that are reported when it begins.
     pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
