@@ -102,7 +102,7 @@ impl IncompleteReason {
     /// What to do next.
     pub fn advice(&self) -> NextStep {
         let text = match self {
-            Self::Context => return NextStep::ShortenConversation,
+            Self::Context => return NextStep::BeginAnew,
             Self::MaxOutput => "ask the model to continue",
             Self::ContentFilter => "change the prompt, or choose another model",
             Self::Other(_) => "ask the model to continue, or choose another model",

@@ -494,7 +494,7 @@ impl LoopTurn {
             if let Some(message) = overflow {
                 self.outputs.push_back(LoopOutput::Emit(Event::Warning { message }));
             }
-        } else if shown_chars > 0 && !matches!(end, AttemptEnd::Refused { .. }) {
+        } else if shown_chars > 0 {
             let why = why_void(&end);
             self.outputs.push_back(LoopOutput::Void {
                 attempt: number,
@@ -907,6 +907,7 @@ fn why_void(end: &AttemptEnd) -> String {
         AttemptEnd::Failed(failure) => failure.text.clone(),
         AttemptEnd::Cut { why } => why.clone(),
         AttemptEnd::Cancelled { .. } => "the turn was interrupted".to_owned(),
-        AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => String::new(),
+        AttemptEnd::Refused { .. } => "the model refused while it answered".to_owned(),
+        AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) => String::new(),
     }
 }

@@ -9,8 +9,9 @@
 //! turns on a thread, `current` is the host that a session is on, `source` supplies another one and `revival` moves the
 //! thread there when its Codex is gone; `permit` makes sure that input is written once. `commands` (with
 //! `command_output`) and `terminals` are a person's own commands and those that outlive a turn. `secrets` and `trust`
-//! prepare what a thread may see, `users_servers` decides between MCP servers of the same name, `migrate` plans and
-//! applies edits of Codex's configuration.
+//! prepare what a thread may see, `folder_defaults` says what Codex's configuration decides where no Codex runs,
+//! `users_servers` decides between MCP servers of the same name, `migrate` plans and applies edits of Codex's
+//! configuration.
 
 pub mod attach;
 pub mod client;
@@ -21,6 +22,7 @@ pub mod conversation;
 pub mod current;
 pub mod directory;
 pub mod environment;
+pub mod folder_defaults;
 pub mod host;
 pub mod host_register;
 pub mod identity;

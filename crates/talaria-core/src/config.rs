@@ -17,6 +17,7 @@ mod recall;
 mod servers;
 mod setting;
 mod skills;
+mod tools;
 mod web;
 
 use std::time::Duration;
@@ -37,11 +38,12 @@ pub use hooks::HooksConfig;
 use keys::{Meaning, Section};
 pub use learning::{AuxiliaryConfig, LearnMemory, LearnSkills, LearningConfig};
 pub use notify::{MailSecurity, MailServer, NotReady, NotifyConfig, PrivateHost, SecretPlace};
-pub use recall::{DelegationConfig, MemoryConfig, RecallConfig, RecallScope, ToolsConfig};
+pub use recall::{DelegationConfig, MemoryConfig, RecallConfig, RecallScope};
 use servers::Found;
 pub use setting::{assign, unread, withdraw};
 pub use skills::SkillsConfig;
 use talaria_guard::rules::Rules;
+pub use tools::ToolsConfig;
 pub use web::{WebConfig, WebNetwork};
 
 /// Everything that this version reads from `config.toml`.

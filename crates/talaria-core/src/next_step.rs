@@ -87,6 +87,8 @@ pub enum NextStep {
     AwaitLimit,
     /// Shorten the conversation.
     ShortenConversation,
+    /// Begin a new conversation, where the one that is full cannot be shortened.
+    BeginAnew,
     /// Shorten the prompt.
     ShortenPrompt,
     /// Choose another model.
@@ -179,6 +181,7 @@ impl NextStep {
             Self::ShortenConversation => {
                 "start a new conversation, shorten this one (/compact in the chat), or ask for less at once".to_owned()
             }
+            Self::BeginAnew => "start a new conversation, or ask for less at once".to_owned(),
             Self::ShortenPrompt => "shorten the prompt, or let Codex read a file instead".to_owned(),
             Self::ChooseModel => "choose another model (--model, or /model in the chat); if every model fails, check the \
                                   provider's base_url in Codex's config.toml"

@@ -25,7 +25,7 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
     let unseen = if dialog.is_secret() { ", not shown" } else { "" };
     match dialog.step() {
         Step::Choice => out.append(keys(&choices(dialog.ask()), paint, width)),
-        Step::Reason => out.push_plain("tell Codex why (empty line: back): "),
+        Step::Reason => out.push_plain("tell the model why (empty line: back): "),
         Step::Question(_) | Step::Other(_) => {
             let Some(question) = dialog.question() else { return out };
             // Of several questions, the current one is right above the cursor.

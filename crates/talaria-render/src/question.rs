@@ -61,7 +61,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
         Ask::Command { command, actions, cwd, reason, permissions, always, asked_because, .. } => {
             let lines = command.split('\n').count();
             let extent = if lines > 1 { format!(" of {lines} lines") } else { String::new() };
-            page.title(&format!("Codex asks to run a command{extent}"));
+            page.title(&format!("The model asks to run a command{extent}"));
             page.quoted(command);
             page.listed("Codex reads it as:", actions);
             page.permissions("with a wider sandbox, in which it", permissions.as_ref());
@@ -82,14 +82,14 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
             }
         }
         Ask::Stdin { command, cwd, reason, .. } => {
-            page.title("Codex asks to type into a command that is running");
+            page.title("The model asks to type into a command that is running");
             page.quoted(command);
             page.place(cwd.as_deref(), rules);
             page.field("reason", reason.as_deref());
             page.field("note", Some(STDIN_NOTE));
         }
         Ask::Network { host, protocol, command, reason, always, .. } => {
-            page.title("Codex asks to connect to a network address");
+            page.title("The model asks to connect to a network address");
             let how = if protocol.is_empty() { String::new() } else { format!(" ({protocol})") };
             page.quoted(&format!("{host}{how}"));
             if let Some(command) = command {
@@ -112,7 +112,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
             page.field("note", grant.as_deref());
         }
         Ask::Permissions { cwd, reason, permissions, .. } => {
-            page.title("Codex asks for a wider sandbox");
+            page.title("The model asks for a wider sandbox");
             page.permissions("one in which a command", Some(permissions));
             page.place(cwd.as_deref(), rules);
             page.field("reason", reason.as_deref());
@@ -146,7 +146,7 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
         }
         Ask::Elicitation { server, message, wish, .. } => page.elicitation(server, message, wish),
         Ask::Tool { server, message, description, arguments, persist, .. } => {
-            page.title(&format!("Codex asks to use a tool of the MCP server {}", reveal_line(server)));
+            page.title(&format!("The model asks to use a tool of the MCP server {}", reveal_line(server)));
             page.quoted(message);
             if let Some(description) = description {
                 page.label("the server describes the tool as:");
@@ -290,11 +290,11 @@ impl Page {
 
     fn patch(&mut self, changes: Option<&[FileChange]>) {
         let Some(changes) = changes else {
-            self.title("Codex asks to change files, and did not say which or how");
+            self.title("The model asks to change files, and did not say which or how");
             return;
         };
         let files = if changes.len() == 1 { "1 file".to_owned() } else { format!("{} files", changes.len()) };
-        self.title(&format!("Codex asks to change {files}"));
+        self.title(&format!("The model asks to change {files}"));
         self.out.append(diff::show(changes, Amount::All, self.width, self.paint));
     }
 

@@ -116,7 +116,7 @@ fn a_turn_in_a_pipe_is_plain_text() {
 
         • touch x
 
-        ? Codex asks to run a command
+        ? The model asks to run a command
           │ /bin/bash -lc 'touch x'
           in      /home/me/project
           reason  may I?
@@ -127,7 +127,7 @@ fn a_turn_in_a_pipe_is_plain_text() {
         ✓ touch x  (0.4s)
           made x
 
-        ? Codex asks to change 3 files
+        ? The model asks to change 3 files
         ✎ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {
@@ -169,7 +169,7 @@ fn a_turn_on_a_terminal_leaves_no_trace_of_drafts_and_spinners() {
         ◐ look
         ☐ leap
 
-        ? Codex asks to run a command
+        ? The model asks to run a command
           │ /bin/bash -lc 'touch x'
           in      /home/me/project
           reason  may I?
@@ -181,7 +181,7 @@ fn a_turn_on_a_terminal_leaves_no_trace_of_drafts_and_spinners() {
         ✓ touch x  (0.4s)
           made x
 
-        ? Codex asks to change 3 files
+        ? The model asks to change 3 files
         ✎ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {
@@ -365,7 +365,7 @@ fn a_spinner_shows_what_runs_and_is_gone_while_a_person_is_asked() {
     terminal.tick(6 * second).unwrap();
     drop(terminal);
     let text = String::from_utf8(bytes).unwrap();
-    let (before, asked) = text.split_once("? Codex asks").unwrap();
+    let (before, asked) = text.split_once("? The model asks").unwrap();
     assert!(before.contains("⠋ running  make  3s  [1/9] a.o"), "{before:?}");
     assert!(!asked.contains("running"), "{asked:?}");
     assert!(asked.ends_with("no, stop the turn: "), "{asked:?}");
@@ -495,7 +495,7 @@ fn a_question_is_covered_when_another_one_closes_below_its_choices() {
     drop(terminal);
     let text = String::from_utf8(bytes).unwrap();
     let (_, below) = text.split_once("no longer open: it was closed before it was answered\n").unwrap();
-    assert_eq!(below.matches("? Codex asks").count(), 1, "{text}");
+    assert_eq!(below.matches("? The model asks").count(), 1, "{text}");
     assert!(below.contains("│ first\n") && below.ends_with("no, stop the turn: "), "{text}");
 }
 

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use talaria_core::policy::Sandbox;
 use talaria_core::toml_write::push_string;
 use talaria_core::version::Version;
@@ -27,10 +28,21 @@ pub struct SandboxBounds {
     pub mode: Sandbox,
     /// What may be written besides the working directory and the temporary directories.
     pub writable_roots: Vec<PathBuf>,
+    /// Temporary directories that may not be written.
+    pub excluded: ExcludedTemporary,
     /// May commands use the network?
     pub network: NetworkAccess,
     /// A profile that also hides files of Talaria, if one is in force.
     pub hiding: Option<HidingProfile>,
+}
+
+/// Temporary directories that commands may not write, in a sandbox that can be written in at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExcludedTemporary {
+    /// `/tmp`.
+    pub slash_tmp: bool,
+    /// The directory that `TMPDIR` names.
+    pub tmpdir: bool,
 }
 
 /// Whether commands reach the network.
@@ -121,8 +133,8 @@ fn settings(bounds: &SandboxBounds) -> Option<Vec<String>> {
         format!("sandbox_mode={mode}"),
         format!("sandbox_workspace_write.network_access={network}"),
         format!("sandbox_workspace_write.writable_roots=[{roots}]"),
-        "sandbox_workspace_write.exclude_slash_tmp=false".to_owned(),
-        "sandbox_workspace_write.exclude_tmpdir_env_var=false".to_owned(),
+        format!("sandbox_workspace_write.exclude_slash_tmp={}", bounds.excluded.slash_tmp),
+        format!("sandbox_workspace_write.exclude_tmpdir_env_var={}", bounds.excluded.tmpdir),
     ])
 }
 
@@ -131,7 +143,13 @@ mod tests {
     use super::*;
 
     fn bounds(mode: Sandbox) -> SandboxBounds {
-        SandboxBounds { mode, writable_roots: Vec::new(), network: NetworkAccess::Off, hiding: None }
+        SandboxBounds {
+            mode,
+            writable_roots: Vec::new(),
+            excluded: ExcludedTemporary::default(),
+            network: NetworkAccess::Off,
+            hiding: None,
+        }
     }
 
     fn codex(version: Version) -> SandboxProgram {
@@ -161,12 +179,13 @@ mod tests {
         let mut wanted = bounds(Sandbox::WorkspaceWrite);
         wanted.writable_roots = vec![PathBuf::from("/a b"), PathBuf::from("/quote\"d")];
         wanted.network = NetworkAccess::On;
+        wanted.excluded.slash_tmp = true;
         assert_eq!(
             line(Version::new(0, 166, 0), &wanted),
             "/opt/codex sandbox -c sandbox_mode=\"workspace-write\" \
              -c sandbox_workspace_write.network_access=true \
              -c sandbox_workspace_write.writable_roots=[\"/a b\", \"/quote\\\"d\"] \
-             -c sandbox_workspace_write.exclude_slash_tmp=false \
+             -c sandbox_workspace_write.exclude_slash_tmp=true \
              -c sandbox_workspace_write.exclude_tmpdir_env_var=false -- true"
         );
     }

@@ -47,7 +47,7 @@ mod tests {
         AnswerRequest { request: "req-1a2b3c" }, FollowListed, ShowTask { task: "codex-1a2b3c" },
         WatchTask { task: "codex-1a2b3c" }, SteerTask { task: "codex-1a2b3c" }, ShowChanges { task: "codex-1a2b3c" },
         ApplyTask { task: "codex-1a2b3c" }, SendTask { task: "codex-1a2b3c" }, WriteElsewhere, Login,
-        CheckProvider { provider: "mock" }, RetryLater, AwaitLimit, ShortenConversation, ShortenPrompt, ChooseModel,
+        CheckProvider { provider: "mock" }, RetryLater, AwaitLimit, ShortenConversation, BeginAnew, ShortenPrompt, ChooseModel,
         CheckModel, Retry, CheckNetwork, CheckSandbox, SendAgain, Doctor, CheckEffects,
         Setup { codex: "0.166.0" }, ReplaceCodex, InstallCodex, FindConversation, StartEngine, RestartEngine, StopEngine,
         CheckEngine, Advice { text: "check the permissions of the file" },

@@ -31,7 +31,7 @@ impl ModelFailure {
             }
             FailureClass::RateLimit | FailureClass::Overloaded => return NextStep::RetryLater,
             FailureClass::Server => return NextStep::Retry,
-            FailureClass::ContextTooLong => return NextStep::ShortenConversation,
+            FailureClass::ContextTooLong => return NextStep::BeginAnew,
             FailureClass::Auth => {
                 let place = match profile.key_env.as_slice() {
                     [] => format!("the file that providers.{name}.key_file names"),

@@ -298,6 +298,25 @@ fn text_of_a_cut_attempt_is_void_and_no_call_of_it_runs() {
 }
 
 #[test]
+fn what_a_model_showed_before_it_refused_is_void_and_the_refusal_alone_is_history() {
+    let refused =
+        ANSWER.replace("\"end_turn\"", "\"refusal\",\"stop_details\":{\"explanation\":\"not that\"}");
+    let mut stage = Stage::new();
+    stage.answer(&refused);
+    assert_eq!(stage.count("void 1 10 1"), 1, "{:#?}", stage.lines);
+    let report = stage.report();
+    assert_eq!(report.outcome.word(), "failed");
+    assert!(
+        report.message.as_deref().is_some_and(|why| why.starts_with("the model refused: ")),
+        "{report:?}"
+    );
+    assert_eq!((report.text.as_deref(), stage.bodies.len()), (None, 1), "it is not asked again");
+    let last = stage.stored.last().unwrap();
+    let LogItem::Assistant { parts, .. } = &last.item else { panic!("{last:?}") };
+    assert!(matches!(parts[..], [LogPart::Refusal { .. }]), "{last:?}");
+}
+
+#[test]
 fn shown_text_is_repeated_twice_at_most() {
     let mut stage = Stage::new();
     for _ in 0..3 {

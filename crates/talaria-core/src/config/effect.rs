@@ -42,6 +42,7 @@ impl Effect {
         match parts.first().map(String::as_str) {
             _ if AT_START.contains(&name.as_str()) => Self::EngineStart,
             Some("mcp_servers") => Self::NextOpening,
+            _ if name == "tools.environment" => Self::NextTurn,
             // A thread keeps the tools that it was started with; a tool that was switched off refuses at once.
             Some("tools") => Self::NextConversation,
             _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
@@ -101,6 +102,7 @@ mod tests {
             assert!(of(key).words().ends_with("open it again"));
         }
         assert_eq!(of("approvals.deny"), Effect::NextTurn);
+        assert_eq!(of("tools.environment"), Effect::NextTurn);
         assert_eq!(of("codex.on_loss"), Effect::AtOnce);
         assert_eq!(of("codex.sandbox").name(), "next_turn", "programs read it so");
     }

@@ -8,7 +8,7 @@ use toml_edit::Item;
 use super::article;
 use super::{
     Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
-    notify, skills, web,
+    notify, skills, tools, web,
 };
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
@@ -169,6 +169,7 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.delegation.max_depth, count(item))),
     ),
     ("tools.delegate", Meaning::Read(|item, config| set(&mut config.tools.delegate, flag(item)))),
+    ("tools.environment", Meaning::ReadList(tools::environment)),
     ("tools.memory", Meaning::Read(|item, config| set(&mut config.tools.memory, flag(item)))),
     ("tools.recall", Meaning::Read(|item, config| set(&mut config.tools.recall, flag(item)))),
     ("tools.skill", Meaning::Read(|item, config| set(&mut config.tools.skill, flag(item)))),

@@ -1,5 +1,5 @@
-//! The sections `[recall]`, `[memory]`, `[delegation]` and `[tools]`: search in earlier conversations, memory across them,
-//! limits of delegation, and Talaria's own tools. Read by the engine at every call of a tool.
+//! The sections `[recall]`, `[memory]` and `[delegation]`: search in earlier conversations, memory across them, and limits of
+//! delegation. Read by the engine at every call of a tool.
 
 use std::str::FromStr;
 
@@ -10,21 +10,6 @@ use crate::policy::UnknownName;
 pub struct RecallConfig {
     /// Which conversations a model searches. Unset: all of them, in a task that a model started only the task itself.
     pub scope: Option<RecallScope>,
-}
-
-/// The section `[tools]`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ToolsConfig {
-    /// Whether a model may search earlier conversations at all. Unset: yes.
-    pub recall: Option<bool>,
-    /// Whether conversations have the memory: the tool, and what they start with. Unset: yes.
-    pub memory: Option<bool>,
-    /// Whether conversations have the skills of Talaria: the tool, and what they start with. Unset: yes.
-    pub skill: Option<bool>,
-    /// Whether a model may read web pages at all. Unset: yes.
-    pub web: Option<bool>,
-    /// Whether a model may hand work to background tasks. Unset: yes.
-    pub delegate: Option<bool>,
 }
 
 /// The section `[delegation]`.

@@ -93,6 +93,21 @@ fn what_a_model_recalls_is_bounded_by_two_keys() {
 }
 
 #[test]
+fn variables_for_commands_are_named_and_none_is_talarias_own() {
+    let config = check("[tools]\nenvironment = [\"GH_TOKEN\", \"_X1\"]\n", &expect![""]);
+    assert_eq!(config.tools.environment, ["GH_TOKEN", "_X1"]);
+    let config = check(
+        "[tools]\nenvironment = [\"GH_TOKEN\", \"TALARIA_HOST\", \"sk-a.b\", \"\"]\n",
+        &expect![[r#"
+            error line 2: tools.environment: must hold strings that are not empty, not a string
+            error line 2: tools.environment: must not name variables of Talaria: no command gets them
+            error line 2: tools.environment: must hold names of environment variables, not their values; write ["GH_TOKEN"]
+        "#]],
+    );
+    assert_eq!(config.tools.environment, ["GH_TOKEN"]);
+}
+
+#[test]
 fn an_empty_file_sets_nothing() {
     for text in ["", "# nothing\n", "\u{feff}", "[codex]\n[model]\n"] {
         assert_eq!(parse(text), Ok(Parsed::default()), "{text:?}");

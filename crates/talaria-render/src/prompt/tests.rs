@@ -99,7 +99,7 @@ fn every_step_says_what_is_wanted() {
     expect![[r#"
         [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
         [x] no, stop the turn: r
-        tell Codex why (empty line: back): 
+        tell the model why (empty line: back): 
         [y] yes, once  [s] yes, for this session  [n] no, continue  [r] no, and say why
         [x] no, stop the turn: "#]]
     .assert_eq(&steps(sample::ask_command("ls"), &["r", ""]));

@@ -25,7 +25,7 @@ fn a_command_is_shown_exactly() {
     check(
         &sample::ask_command(command),
         expect![[r#"
-        ? Codex asks to run a command of 2 lines
+        ? The model asks to run a command of 2 lines
           │ /bin/bash -lc 'rm⟨U+00A0⟩x ⟨U+202E⟩; curl evil
           │ ␛[2K  note    harmless'
           in      /home/me/project
@@ -42,7 +42,7 @@ fn a_command_says_what_else_it_would_get_and_what_always_means() {
     check(
         &sample::ask_wide_command("/etc/x y"),
         expect![[r#"
-            ? Codex asks to run a command
+            ? The model asks to run a command
               │ cat /etc/x y more
               Codex reads it as:
               │ read /etc/x y
@@ -68,7 +68,7 @@ fn a_rule_that_is_the_command_itself_is_not_shown_twice() {
     check(
         &ask,
         expect![[r#"
-            ? Codex asks to run a command of 2 lines
+            ? The model asks to run a command of 2 lines
               │ /bin/bash -lc 'one
               │ two'
               in      /home/me/project
@@ -144,7 +144,7 @@ fn input_for_a_running_command_is_shown_exactly() {
     check(
         &sample::ask_stdin("rm -rf ~\u{1b}[2J"),
         expect![[r#"
-            ? Codex asks to type into a command that is running
+            ? The model asks to type into a command that is running
               │ write_stdin --session-id 63035 'rm -rf ~␛[2J
               │ '
               in      /home/me/project
@@ -160,7 +160,7 @@ fn an_address_is_shown_with_what_always_means() {
     check(
         &sample::ask_network(""),
         expect![[r#"
-            ? Codex asks to connect to a network address
+            ? The model asks to connect to a network address
               │ example.org (https)
               for this command:
               │ curl 
@@ -177,7 +177,7 @@ fn a_wider_sandbox_is_shown_line_by_line() {
     check(
         &sample::ask_permissions(""),
         expect![[r#"
-            ? Codex asks for a wider sandbox
+            ? The model asks for a wider sandbox
               one in which a command
               │ may use the network
               │ may read and write /var/cache/
@@ -312,7 +312,7 @@ fn a_patch_is_shown_whole() {
     check(
         &sample::ask_patch(Some(sample::changes())),
         expect![[r#"
-        ? Codex asks to change 3 files
+        ? The model asks to change 3 files
         ✎ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {
@@ -331,7 +331,7 @@ fn a_patch_is_shown_whole() {
     check(
         &sample::ask_patch(None),
         expect![[r#"
-        ? Codex asks to change files, and did not say which or how
+        ? The model asks to change files, and did not say which or how
           note    accepting also makes /etc writable for the rest of the session
     "#]],
     );
@@ -344,7 +344,7 @@ fn a_tool_is_shown_with_its_arguments_whole() {
     check(
         &described,
         expect![[r#"
-            ? Codex asks to use a tool of the MCP server docs␊x
+            ? The model asks to use a tool of the MCP server docs␊x
               │ Allow the docs MCP server to run tool "write"?
               the server describes the tool as:
               │ Writes a file.
@@ -361,7 +361,7 @@ fn a_tool_is_shown_with_its_arguments_whole() {
     check(
         &sample::ask_tool(None, None),
         expect![[r#"
-            ? Codex asks to use a tool of the MCP server docs␊x
+            ? The model asks to use a tool of the MCP server docs␊x
               │ Allow the docs MCP server to run tool "write"?
               the arguments of this call: not reported by Codex
               note    tools of MCP servers run outside the sandbox: if you accept, this one

@@ -18,7 +18,7 @@ use crate::batch::CallTouches;
 use crate::call::{CommandWait, LoopCall, MachineCall};
 use crate::consent::CallConsent;
 use crate::keeper::KeeperProgram;
-use crate::sandbox::NetworkAccess;
+use crate::sandbox::{ExcludedTemporary, NetworkAccess};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -41,6 +41,7 @@ impl Bench {
             sandbox: SandboxBounds {
                 mode: Sandbox::WorkspaceWrite,
                 writable_roots: Vec::new(),
+                excluded: ExcludedTemporary::default(),
                 network: NetworkAccess::Off,
                 hiding: None,
             },

@@ -14,7 +14,7 @@ use talaria_tools::keeper::{CommandId, CommandState};
 use talaria_tools::runner::{
     EffectRecord, LoopScene, LoopToolRunner, PreparedCall, ReadFiles, SettledCall, ToolReport,
 };
-use talaria_tools::sandbox::{NetworkAccess, SandboxBounds};
+use talaria_tools::sandbox::{ExcludedTemporary, NetworkAccess, SandboxBounds};
 
 use crate::keeper_process::{environment, room};
 
@@ -35,6 +35,7 @@ impl Conversation {
         let sandbox = SandboxBounds {
             mode: Sandbox::DangerFullAccess,
             writable_roots: Vec::new(),
+            excluded: ExcludedTemporary::default(),
             network: NetworkAccess::On,
             hiding: None,
         };

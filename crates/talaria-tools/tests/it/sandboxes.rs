@@ -8,7 +8,7 @@ use std::process::Command;
 use talaria_core::policy::Sandbox;
 use talaria_testkit::{Codex, CodexHome};
 use talaria_tools::sandbox::{
-    HidingProfile, NetworkAccess, SandboxBounds, SandboxLeave, SandboxProgram, launch,
+    ExcludedTemporary, HidingProfile, NetworkAccess, SandboxBounds, SandboxLeave, SandboxProgram, launch,
 };
 
 /// Tries everything that matters and prints one word for each thing that worked.
@@ -40,7 +40,7 @@ impl Scene {
 
     fn bounds(&self, mode: Sandbox, network: NetworkAccess) -> SandboxBounds {
         let writable_roots = vec![self.root()];
-        SandboxBounds { mode, writable_roots, network, hiding: None }
+        SandboxBounds { mode, writable_roots, excluded: ExcludedTemporary::default(), network, hiding: None }
     }
 
     fn root(&self) -> PathBuf {

@@ -48,6 +48,7 @@ pub fn in_chat(step: &NextStep) -> String {
         NextStep::ShortenConversation => {
             "shorten it with /compact, start a new one with /new, or ask for less at once".to_owned()
         }
+        NextStep::BeginAnew => "start a new conversation with /new, or ask for less at once".to_owned(),
         NextStep::ChooseModel => {
             "choose another model with /model; if every model fails, check the provider's base_url in \
                                   Codex's config.toml"

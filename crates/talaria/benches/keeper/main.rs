@@ -20,7 +20,9 @@ use talaria_testkit::{Codex, CodexHome};
 use talaria_tools::keeper::{
     CommandInput, CommandRoom, CommandState, KeeperProgram, KeptCommandSpec, SpoolLimits,
 };
-use talaria_tools::sandbox::{NetworkAccess, SandboxBounds, SandboxLeave, SandboxProgram, launch};
+use talaria_tools::sandbox::{
+    ExcludedTemporary, NetworkAccess, SandboxBounds, SandboxLeave, SandboxProgram, launch,
+};
 
 const TALARIA: &str = env!("CARGO_BIN_EXE_talaria");
 const RUNS: usize = 40;
@@ -56,8 +58,13 @@ async fn main() {
 async fn measure(codex: &Codex, mode: Sandbox) {
     let home = CodexHome::with_config("");
     let program = SandboxProgram { binary: codex.native.clone(), version: codex.version.parse().unwrap() };
-    let bounds =
-        SandboxBounds { mode, writable_roots: Vec::new(), network: NetworkAccess::Off, hiding: None };
+    let bounds = SandboxBounds {
+        mode,
+        writable_roots: Vec::new(),
+        excluded: ExcludedTemporary::default(),
+        network: NetworkAccess::Off,
+        hiding: None,
+    };
     let command = ["date", "+%s%N"].map(str::to_owned);
     let argv = launch(Some(&program), &bounds, &home.work(), SandboxLeave::Stay, &command).unwrap().argv;
     let mut environment: Vec<(OsString, OsString)> = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];

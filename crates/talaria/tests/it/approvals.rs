@@ -39,7 +39,7 @@ async fn without_a_terminal_a_request_is_declined_visibly(codex: Codex) {
     let ended = scene.run(&ASKING).await.exits(3);
     assert_eq!(ended.stdout, "Then not.\n", "{ended}");
     ended.complains(&[
-        "Codex asks to run a command",
+        "The model asks to run a command",
         "touch forbidden",
         "→ declined by default, without asking a person",
         "1 request was declined without asking a person",
@@ -90,7 +90,7 @@ fn ask(scene: &Scene, command: &str, times: usize) -> Terminal {
 async fn yes_runs_the_command(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let mut terminal = ask(&scene, "echo made > note; echo out-$((40+2))", 1);
-    terminal.wait_for("? Codex asks to run a command").await;
+    terminal.wait_for("? The model asks to run a command").await;
     terminal.wait_for("echo made > note").await;
     terminal.wait_for(CHOICES).await;
     assert!(!scene.work().join("note").exists(), "it ran before it was accepted");
@@ -201,7 +201,8 @@ async fn a_patch_is_on_the_screen_before_it_is_answered(codex: Codex) {
     scene.model.push(Reply::new().patch(patch));
     scene.model.push(Reply::say("Done."));
     let mut terminal = scene.terminal(&ASKING);
-    for text in ["? Codex asks to change 1 file", "greeting.txt (+1 −1)", "-hello", "+good evening", CHOICES]
+    for text in
+        ["? The model asks to change 1 file", "greeting.txt (+1 −1)", "-hello", "+good evening", CHOICES]
     {
         terminal.wait_for(text).await;
     }
@@ -262,7 +263,7 @@ async fn a_question_that_this_build_cannot_put_is_declined_visibly_and_the_exit_
     scene.close().await;
 }
 
-/// Codex asks to run a command.
+/// The model asks to run a command.
 fn question(id: u64, command: &str) -> Value {
     let params = json!({
         "kind": "command", "threadId": THREAD, "turnId": TURN, "itemId": format!("call_{id}"), "startedAtMs": 1,

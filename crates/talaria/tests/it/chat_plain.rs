@@ -93,7 +93,7 @@ async fn a_question_is_answered_by_a_command_and_never_by_a_line_of_text(codex: 
     scene.model.push(Reply::new().command("touch made"));
     scene.model.push(Reply::say("Done."));
     let ended = scene.run_with_input(&ASKING, b"do it\n/approve\n").await.exits(0);
-    ended.prints(&["Codex asks to run a command", "waiting for an answer: the line /approve", "Done."]);
+    ended.prints(&["The model asks to run a command", "waiting for an answer: the line /approve", "Done."]);
     assert!(scene.work().join("made").exists());
 
     scene.model.push(Reply::new().command("touch forbidden"));
@@ -153,11 +153,11 @@ async fn nothing_is_approved_that_was_not_shown(codex: Codex) {
     let ended = scene.run_with_input(&[], b"/approve\n").await.exits(2);
     ended.prints(&["no request is open here; /requests lists those elsewhere"]);
     let ended = scene.run_with_input(&[], format!("/approve {id}\n").as_bytes()).await.exits(0);
-    ended.prints(&["Codex asks to run a command", "touch made", "answer with: /approve "]);
+    ended.prints(&["The model asks to run a command", "touch made", "answer with: /approve "]);
     assert_eq!(scene.status().await["requests"].as_array().unwrap().len(), 1, "a first yes only shows it");
     let ended =
         scene.run_with_input(&[], format!("/approve {id}\n/approve {id}\n").as_bytes()).await.exits(0);
-    ended.prints(&["Codex asks to run a command", &format!("{id}: accept")]);
+    ended.prints(&["The model asks to run a command", &format!("{id}: accept")]);
     scene.model.wait_for_requests(2).await;
     assert!(scene.work().join("made").exists());
     scene.close().await;

@@ -20,7 +20,7 @@ both_versions!(
 async fn a_signal_ends_the_demo_and_its_turn(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let mut terminal = scene.terminal(&["demo"]);
-    terminal.wait_for("Codex asks to run a command").await;
+    terminal.wait_for("The model asks to run a command").await;
     terminal.signal(Signal::TERM);
     terminal.wait_for("the demo ends, and the turn with it").await;
     assert_eq!(terminal.exit_code().await, Some(143), "{}", terminal.transcript());
@@ -37,10 +37,10 @@ async fn the_piped_demo_shows_everything_and_says_who_approved(codex: Codex) {
         "The model is scripted",
         "No account is needed, and nothing leaves this machine.",
         "I will count the words first.",
-        "? Codex asks to run a command",
+        "? The model asks to run a command",
         "wc -w greeting.txt",
         "→ accepted automatically by the demo: this is not a terminal",
-        "? Codex asks to change 1 file",
+        "? The model asks to change 1 file",
         "-Hello.",
         "+Hello, and welcome!",
         "the number of words is in `count.txt`",
@@ -88,9 +88,9 @@ async fn answer(terminal: &mut Terminal, question: &str, keys: &str) {
 async fn the_demo_does_not_claim_what_was_declined(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let mut terminal = scene.terminal(&["demo"]);
-    answer(&mut terminal, "Codex asks to run a command", "n\n").await;
+    answer(&mut terminal, "The model asks to run a command", "n\n").await;
     terminal.wait_for("→ declined by you").await;
-    answer(&mut terminal, "Codex asks to change 1 file", "y\n").await;
+    answer(&mut terminal, "The model asks to change 1 file", "y\n").await;
     terminal.wait_for("the words were **not counted**").await;
     terminal.wait_for("the greeting is friendlier now").await;
     assert_eq!(terminal.exit_code().await, Some(0));
@@ -100,8 +100,8 @@ async fn the_demo_does_not_claim_what_was_declined(codex: Codex) {
     }
 
     let mut terminal = scene.terminal(&["demo"]);
-    answer(&mut terminal, "Codex asks to run a command", "y\n").await;
-    answer(&mut terminal, "Codex asks to change 1 file", "n\n").await;
+    answer(&mut terminal, "The model asks to run a command", "y\n").await;
+    answer(&mut terminal, "The model asks to change 1 file", "n\n").await;
     terminal.wait_for("the number of words is in `count.txt`").await;
     terminal.wait_for("the greeting is **as it was**").await;
     assert_eq!(terminal.exit_code().await, Some(0));

@@ -21,6 +21,7 @@ mod servers;
 mod stopping;
 mod surviving;
 mod switching;
+mod trusting;
 mod turns;
 mod wire_faults;
 

@@ -258,7 +258,7 @@ async fn an_address_is_shown_and_the_person_says_when_it_is_done() {
 async fn permissions_are_shown_and_granted_for_as_long_as_was_said() {
     let dialog = |key| {
         [
-            ("? Codex asks for a wider sandbox", ""),
+            ("? The model asks for a wider sandbox", ""),
             ("may use the network", ""),
             ("may read and write /var/cache/x", ""),
             ("need a cache", ""),
@@ -316,7 +316,7 @@ async fn a_reason_reaches_the_model_before_the_request_is_declined() {
     let mut terminal = scene.terminal(&["exec", "go"]);
     terminal.wait_for(CHOICES).await;
     terminal.type_keys("r\n").await;
-    terminal.wait_for("tell Codex why").await;
+    terminal.wait_for("tell the model why").await;
     terminal.type_keys("use the mirror\n").await;
     terminal.wait_for("→ declined by you").await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.transcript());

@@ -39,7 +39,7 @@ async fn a_request_that_waits_is_answered_from_elsewhere(codex: Codex) {
     assert!(request["summary"].as_str().unwrap().contains("echo made"), "{request}");
     assert!(!scene.work().join("note").exists());
     let shown = scene.run(&["requests", "show", &id[id.len() - 4..]]).await.exits(0);
-    shown.prints(&["Codex asks to run a command", "echo made > note", &id, ": open"]);
+    shown.prints(&["The model asks to run a command", "echo made > note", &id, ": open"]);
     let answered = scene.run(&["requests", "answer", &id[..8], "accept", "--json"]).await.exits(0);
     assert_eq!(answered.json()[0], json!({ "id": id, "decision": "accept" }));
     running.end().await.exits(0).prints(&["Done."]).complains(&["accepted by you"]);

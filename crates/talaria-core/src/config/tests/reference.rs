@@ -167,6 +167,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "A program that allows, denies or asks before a tool of Talaria runs and before you are asked about a command, a patch or a tool; [the order](../guide/hooks.md#tool_call)",
     ),
     (
+        "tools.environment",
+        "none",
+        "Variables that commands of the built-in loop get although their names look like secrets, such as `GH_TOKEN`",
+    ),
+    (
         "tools.memory",
         "`true`",
         "Whether conversations have the memory: the tool `talaria_memory`, and what they start with",

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use talaria_codex::folder_defaults::{FolderDefaults, FolderRequest};
 use talaria_codex::locate::{CodexBinary, CodexLocator, CodexSearch};
 use talaria_codex::spec::Surroundings;
 use talaria_core::access::StartRight;
@@ -21,7 +22,7 @@ use talaria_store::SessionRow;
 use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::engine::run::providers::kept_runtime;
-use crate::engine::run::settings::Settings;
+use crate::engine::run::settings::{Settings, Wanted};
 
 /// After how much silence of Codex a person is notified for the first time, unless the configuration says otherwise.
 const IDLE_WARNING: Duration = Duration::from_secs(120);
@@ -90,7 +91,10 @@ pub(crate) struct Resolver {
 
 impl Engine {
     /// Decides what a new conversation leaves to the configuration, in place, and how its first turn is run.
-    pub(crate) async fn resolve_session(&self, new: &mut NewSession) -> Result<ResolvedTurn, Problem> {
+    pub(crate) async fn resolve_session(
+        &self,
+        new: &mut NewSession,
+    ) -> Result<(ResolvedTurn, Wanted), Problem> {
         let config = self.inner.config();
         let wanted = Preferences::of_session(new);
         new.model = wanted.model(&config);
@@ -99,11 +103,16 @@ impl Engine {
         // The conversation has it: only a later turn names another.
         new.turn.model = None;
         let resolved = self.resolve(&new.turn, new.kind, &config, None).await?;
-        if resolved.runtime == Runtime::OwnLoop {
-            let provider = resolved.settings.provider().unwrap_or_default();
-            new.model = Some(self.inner.loop_model(provider, wanted.model.as_deref(), &config)?);
+        if resolved.runtime == Runtime::CodexAppServer {
+            // Codex decides itself what its configuration says about the folder.
+            return Ok((resolved, Wanted::of(new)));
         }
-        Ok(resolved)
+        let provider = resolved.settings.provider().unwrap_or_default();
+        new.model = Some(self.inner.loop_model(provider, wanted.model.as_deref(), &config)?);
+        let defaults = self.inner.folder_defaults(new, &resolved.surroundings, &config)?;
+        (new.sandbox, new.approval) = (Some(defaults.sandbox), Some(defaults.approval));
+        let wanted = Wanted::of(new).confined_by(defaults);
+        Ok((resolved, wanted))
     }
 
     /// Decides how the first turn of a task is run.
@@ -211,6 +220,27 @@ impl Inner {
     /// How long a turn may take.
     pub(crate) fn limit_of(&self, turn: &NewTurn) -> Option<Duration> {
         limit(turn, &self.config()).map(Duration::from_millis)
+    }
+
+    /// What Codex's configuration decides about a new conversation of the built-in loop.
+    fn folder_defaults(
+        &self,
+        new: &NewSession,
+        surroundings: &Surroundings,
+        config: &Config,
+    ) -> Result<FolderDefaults, Problem> {
+        let variable = |name: &str| surroundings.variable(name).filter(|value| !value.is_empty());
+        let user_home = variable("HOME").map(PathBuf::from);
+        let codex_home = self
+            .codex_home(&new.turn.caller, config)
+            .filter(|home| !home.as_os_str().is_empty())
+            .or_else(|| variable("CODEX_HOME").map(PathBuf::from))
+            .or_else(|| Some(user_home.as_ref()?.join(".codex")));
+        let request = FolderRequest { cwd: &new.cwd, sandbox: new.sandbox, approval: new.approval };
+        FolderDefaults::read(request, codex_home.as_deref(), user_home.as_deref()).map_err(|error| {
+            Problem::new(ProblemCode::BadRequest, error.to_string())
+                .try_this("correct that file, or name both --sandbox and --approval")
+        })
     }
 
     /// Where the Codex of a client keeps its files; without a value it is where Codex itself says.

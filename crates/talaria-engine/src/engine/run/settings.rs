@@ -18,11 +18,12 @@ use talaria_store::SessionRow;
 
 use talaria_codex::HostTransport;
 use talaria_codex::conversation::Options;
+use talaria_codex::folder_defaults::FolderDefaults;
 use talaria_codex::host::HostSpec;
 use talaria_codex::locate::CodexBinary;
 use talaria_codex::spec::Surroundings;
 use talaria_home::home::TalariaHome;
-use talaria_tools::sandbox::SandboxProgram;
+use talaria_tools::sandbox::{ExcludedTemporary, SandboxProgram};
 
 use crate::engine::run::resolve::CodexChoice;
 
@@ -42,6 +43,12 @@ pub(crate) struct Wanted {
     /// Does it work in the background?
     #[serde(default)]
     is_task: bool,
+    /// Temporary directories that may not be written; for the built-in loop.
+    #[serde(default)]
+    excluded: ExcludedTemporary,
+    /// Notes that are reported when it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     /// The terminal of the person who started it.
     #[serde(default)]
     terminal: Option<String>,
@@ -74,6 +81,8 @@ impl Wanted {
             approval: new.approval,
             writable_roots: Vec::new(),
             network: false,
+            excluded: ExcludedTemporary::default(),
+            notes: Vec::new(),
             is_task: new.kind == Kind::Task,
             terminal: None,
             widening: None,
@@ -117,9 +126,35 @@ impl Wanted {
         self
     }
 
+    /// The same, with what Codex's configuration decides about the folder. It holds for as long as the conversation.
+    pub(crate) fn confined_by(mut self, defaults: FolderDefaults) -> Self {
+        let FolderDefaults { sandbox, approval, workspace, notes } = defaults;
+        (self.sandbox, self.approval, self.notes) = (Some(sandbox), Some(approval), notes);
+        self.excluded = ExcludedTemporary {
+            slash_tmp: workspace.exclude_slash_tmp,
+            tmpdir: workspace.exclude_tmpdir_env_var,
+        };
+        self.writing(workspace.writable_roots.into_iter(), workspace.network_access)
+    }
+
+    /// Temporary directories that may not be written.
+    pub(crate) fn excluded(&self) -> ExcludedTemporary {
+        self.excluded
+    }
+
+    /// Notes that are reported when it begins.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Every directory that it works in or may write, as it was when it was checked.
     pub(crate) fn directories(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.cwd).chain(&self.writable_roots).map(String::as_str)
+    }
+
+    /// Writable roots besides the working directory.
+    pub(crate) fn writable_roots(&self) -> &[String] {
+        &self.writable_roots
     }
 
     /// Writable roots besides the working directory.
@@ -365,6 +400,8 @@ mod tests {
             approval: Some(ApprovalPolicy::Untrusted),
             writable_roots: vec!["/git/objects".to_owned()],
             network: true,
+            excluded: ExcludedTemporary::default(),
+            notes: Vec::new(),
             is_task,
             terminal: None,
             widening: None,

@@ -40,7 +40,7 @@ impl Engine {
             let message = "a task is started as a task, not as a conversation";
             return Err(Problem::new(ProblemCode::BadRequest, message));
         }
-        let turn = self.resolve_session(&mut new).await?;
+        let (turn, wanted) = self.resolve_session(&mut new).await?;
         self.check_choice(CheckedTurn {
             cwd: &new.cwd,
             model: new.model.as_deref(),
@@ -52,7 +52,7 @@ impl Engine {
         })
         .await?;
         let audit = self.audit_entry("start_session");
-        let started = self.inner.create(&new, &turn, &Wanted::of(&new), None, audit).await?;
+        let started = self.inner.create(&new, &turn, &wanted, None, audit).await?;
         faults::point("after:prepared").await;
         self.inner.give(&started.id, Work::Turn(turn.surroundings.clone()));
         Ok(SessionStarted { codex: turn.program(), ..started })
@@ -114,10 +114,10 @@ impl Engine {
             approval: None,
             turn: turn.clone(),
         };
-        let resolved = self.resolve_session(&mut new).await?;
+        let (resolved, wanted) = self.resolve_session(&mut new).await?;
         let patch = SessionPatch {
             runtime: Some(resolved.runtime.name().to_owned()),
-            asked: serde_json::to_string(&Wanted::of(&new)).ok(),
+            asked: serde_json::to_string(&wanted).ok(),
             model: new.model,
             ..SessionPatch::default()
         };

@@ -27,7 +27,7 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
 
 
 
-        ? Codex asks to run a command
+        ? The model asks to run a command
           │ rm -rf build ⟨U+202E⟩; ls
           in      /home/me/project
           reason  may I?
@@ -78,7 +78,7 @@ fn a_no_may_have_a_reason() {
     play.running().asked("r-1", sample::ask_command("ls")).settle();
     play.press("r").write("not now, y");
     expect![[r#"
-        tell Codex why (empty line: back): not now, y
+        tell the model why (empty line: back): not now, y
     "#]]
     .assert_eq(&play.rows_with("not now"));
     play.press("Enter");
@@ -181,7 +181,7 @@ fn a_patch_is_shown_as_a_diff() {
 
         ▌ go
         ▌ not confirmed yet
-        ? Codex asks to change 3 files
+        ? The model asks to change 3 files
         ✎ src/a.rs (+2 −1)
           @@ -1,3 +1,4 @@
            fn a() {

@@ -154,7 +154,7 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
 
 
         A request from the task deploy
-        ? Codex asks to run a command
+        ? The model asks to run a command
           │ make deploy
           in      /home/me/project
           reason  may I?

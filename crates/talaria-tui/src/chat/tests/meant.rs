@@ -98,7 +98,7 @@ fn a_key_that_is_no_choice_answers_nothing_and_is_for_the_input_line() {
         play.running().asked("r-1", sample::ask_command("ls")).settle();
         play.press(key);
         assert_eq!(play.wishes(), "", "{key}");
-        assert!(play.screen().contains("Codex asks to run a command"), "{key}: it is still asked");
+        assert!(play.screen().contains("The model asks to run a command"), "{key}: it is still asked");
     }
     // A person who begins to write continues writing: a letter that would be a choice is one of the line.
     let mut play = play();
@@ -116,7 +116,7 @@ fn a_line_for_a_request_is_there_again_when_the_request_is_shown_again() {
     play.press("n");
     assert!(play.wishes().contains("answer r-2"));
     play.event(closed("r-2", Decision::Decline));
-    assert!(play.rows_with("because of m").starts_with("tell Codex why"), "{}", play.screen());
+    assert!(play.rows_with("because of m").starts_with("tell the model why"), "{}", play.screen());
     play.settle().write("e").press("Enter");
     assert!(play.wishes().contains("\"reason\":\"because of me\""));
 }

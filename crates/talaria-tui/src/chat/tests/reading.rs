@@ -14,7 +14,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
 
         ▌ go
         ▌ not confirmed yet
-        ? Codex asks to run a command of 41 lines
+        ? The model asks to run a command of 41 lines
           │ step 1
           │ step 2
           │ step 3
@@ -67,7 +67,7 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
         .asked("r-1", sample::ask_command("cargo test --workspace --all-targets --locked"))
         .settle();
     expect![[r#"
-        ? Codex asks to run a command
+        ? The model asks to run a command
           │ cargo test --workspace --all-target
           │ s --locked
           in      /home/me/project

@@ -65,7 +65,7 @@ async fn a_command_that_was_denied_with_a_reason_is_not_run_and_the_model_is_tol
     send(&mut terminal, "Touch it").await;
     asked(&mut terminal).await;
     terminal.type_keys("r").await;
-    terminal.wait_shown("tell Codex why").await;
+    terminal.wait_shown("tell the model why").await;
     terminal.type_keys("not on a Sunday").await;
     terminal.wait_shown("not on a Sunday").await;
     terminal.key(Key::Enter).await;

@@ -72,3 +72,56 @@ async fn without_a_sandbox_and_a_person_nothing_runs() {
     assert!(results[0].contains("no one is asked"), "{results:?}");
     scene.close().await;
 }
+
+/// The requests that wait for a person.
+fn open_requests(status: &serde_json::Value) -> Vec<String> {
+    let all = status["requests"].as_array().into_iter().flatten();
+    all.map(|request| request["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn what_is_accepted_for_the_conversation_is_not_asked_again_also_by_the_next_engine() {
+    let scene = scene().await;
+    let append =
+        |text: &str| Reply::new().function("run", json!({ "command": format!("echo {text} >> proof") }));
+    let write = |text: &str| Reply::new().function("write", json!({ "path": "made.txt", "text": text }));
+    scene.model.play([append("ran"), append("ran"), write("one"), write("two"), Reply::say("Done.")]);
+    let options = ["--provider", "own-chat", "--model", MODEL, "--approve", "wait"];
+    let arguments = [&["exec", "--json"][..], &options, &ASKS, &["Run it."]].concat();
+    let running = scene.start(&arguments);
+    let mut answered: Vec<String> = Vec::new();
+    for _ in ["the command", "the file"] {
+        let is_next = |status: &serde_json::Value| {
+            open_requests(status).iter().any(|request| !answered.contains(request))
+        };
+        let status = scene.wait_status(is_next).await;
+        let request = open_requests(&status).pop().unwrap();
+        scene.run(&["requests", "answer", &request, "accept-for-session"]).await.exits(0);
+        answered.push(request);
+    }
+    let ended = running.end().await.exits(0);
+    let events = ended.events();
+    let closed: Vec<_> =
+        of_type(&events, "request_closed").iter().map(|event| event["why"].clone()).collect();
+    let is_known =
+        |why: &serde_json::Value| why.as_str().is_some_and(|why| why.contains("accepted the same"));
+    assert_eq!(closed.iter().map(is_known).collect::<Vec<_>>(), [false, true, false, true], "{ended}");
+    assert_eq!(std::fs::read_to_string(scene.work().join("proof")).unwrap(), "ran\nran\n");
+    assert_eq!(std::fs::read_to_string(scene.work().join("made.txt")).unwrap(), "two");
+
+    let session = events[0]["session"].as_str().unwrap().to_owned();
+    scene.kill_engine().await;
+    scene.model.play([append("ran"), append("other"), Reply::say("Done.")]);
+    let running = scene.start(&["exec", "--json", "--resume", &session, "--approve", "wait", "Again."]);
+    let status = scene.wait_status(|status| !open_requests(status).is_empty()).await;
+    assert_eq!(std::fs::read_to_string(scene.work().join("proof")).unwrap(), "ran\nran\nran\n");
+    let request = open_requests(&status).pop().unwrap();
+    assert!(
+        status["requests"].to_string().contains("echo other"),
+        "another command is asked about: {status}"
+    );
+    scene.run(&["requests", "answer", &request, "decline"]).await.exits(0);
+    running.end().await.exits(0);
+    assert_eq!(std::fs::read_to_string(scene.work().join("proof")).unwrap(), "ran\nran\nran\n");
+    scene.close().await;
+}

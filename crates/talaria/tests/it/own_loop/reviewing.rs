@@ -110,7 +110,8 @@ async fn a_call_instead_of_an_answer_is_not_executed_and_the_review_is_not_done(
         let scene = learning("").await;
         let call = || Reply::new().function("write", json!({ "path": "made.txt", "text": "no" }));
         scene.model.play(works().into_iter().chain([call(), call()]));
-        let ended = exec(&scene, family, &["--json", "Is there a cache?"]).await.exits(0);
+        let arguments = ["--json", "--sandbox", "workspace-write", "Is there a cache?"];
+        let ended = exec(&scene, family, &arguments).await.exits(0);
         let session = session_of(&ended.events());
         let shown = reviewed(&scene, &session, "not_done").await;
         assert!(!scene.work().join("made.txt").exists(), "{family}");

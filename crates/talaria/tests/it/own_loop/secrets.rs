@@ -9,7 +9,7 @@ use serde_json::json;
 use talaria_scripted::{Gate, Reply};
 use talaria_testkit::Codex;
 
-use crate::own_loop::{FAMILIES, MODEL, exec, prefer, scene, scene_with};
+use crate::own_loop::{FAMILIES, MODEL, exec, prefer, scene, scene_configured, scene_with};
 use crate::scene::both_versions;
 use crate::tasks::{rest, shown, start};
 
@@ -142,5 +142,26 @@ async fn requests_are_dumped_for_diagnosis_without_the_key_and_for_their_owner_a
     }
     scene.run(&["stop"]).await.exits(0);
     engine.end().await.exits(0);
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_command_gets_a_secret_variable_only_if_the_user_named_it() {
+    let mut scene = scene_configured("[tools]\nenvironment = [\"GH_TOKEN\"]\n").await;
+    scene.set("GH_TOKEN", PLAIN_KEY);
+    scene.set("NPM_TOKEN", OTHER_KEY);
+    scene.model.push(Reply::new().function("run", json!({ "command": "env | sort > seen" })));
+    scene.model.push(Reply::say("Done."));
+    exec(&scene, "chat", &["--sandbox", "danger-full-access", "Go."]).await.exits(0);
+    let seen = fs::read_to_string(scene.work().join("seen")).unwrap();
+    assert!(seen.contains(&format!("GH_TOKEN={PLAIN_KEY}\n")), "{seen}");
+    assert!(!seen.contains("NPM_TOKEN") && !seen.contains("OWN_KEY"), "{seen}");
+    // The next turn reads the file again.
+    scene.run(&["config", "unset", "tools.environment"]).await.exits(0);
+    scene.model.push(Reply::new().function("run", json!({ "command": "env > seen" })));
+    scene.model.push(Reply::say("Done."));
+    let session = scene.run(&["sessions", "list", "--json"]).await.exits(0).json()[0]["id"].clone();
+    scene.run(&["exec", "--resume", session.as_str().unwrap(), "Again."]).await.exits(0);
+    assert!(!fs::read_to_string(scene.work().join("seen")).unwrap().contains("GH_TOKEN"));
     scene.close().await;
 }

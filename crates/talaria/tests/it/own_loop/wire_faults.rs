@@ -8,14 +8,16 @@ use serde_json::{Value, json};
 use talaria_scripted::{ModelRequest, Reply, ReplyEnd, SseFraming, SseLineEnding};
 
 use crate::own_loop::{FAMILIES, MODEL, answer, scene};
-use crate::scene::{Ended, Scene, of_type};
+use crate::scene::{Ended, Scene, of_type, only};
 
 const WHOLE: &str = "The whole answer.";
 
 /// Asks in a new conversation: `own` waits as long as usual, `quick` takes two seconds of silence for a cut.
 async fn ask(scene: &Scene, kind: &str, family: &str, prompt: &str) -> Ended {
     let provider = format!("{kind}-{family}");
-    scene.run(&["exec", "--json", "--provider", &provider, "--model", MODEL, prompt]).await
+    // What must not run could run in this sandbox.
+    let options = ["--provider", &provider, "--model", MODEL, "--sandbox", "workspace-write"];
+    scene.run(&[&["exec", "--json"][..], &options, &[prompt]].concat()).await
 }
 
 async fn quick_scene() -> Scene {
@@ -185,6 +187,29 @@ async fn an_answer_at_the_output_limit_is_never_called_completed() {
         assert_eq!(next_request(&scene, &events).await.assistant_texts(), ["Cut here"], "{family}");
         scene.close().await;
     }
+}
+
+/// Only this family has an end of its own for a refusal; in the others it is a part of an ordinary answer.
+#[tokio::test]
+async fn what_was_shown_before_a_refusal_is_void_and_no_item_stays_open() {
+    let scene = quick_scene().await;
+    scene.model.push(half().finish(ReplyEnd::ContentFilter));
+    let ended = ask(&scene, "own", "messages", "Say it.").await.exits(1);
+    let events = ended.events();
+    let void = only(&events, "attempt_void");
+    let started = of_type(&events, "item_started").into_iter();
+    let shown: Vec<&Value> = started
+        .filter(|event| event["item"]["kind"] == "agent_message")
+        .map(|event| &event["item"]["id"])
+        .collect();
+    assert_eq!(shown.len(), 1, "{ended}");
+    assert_eq!(void["items"], json!(shown), "{ended}");
+    let outcome = events.last().unwrap();
+    assert!(outcome["message"].as_str().unwrap().starts_with("the model refused: "), "{ended}");
+    assert_eq!((&outcome["text"], scene.model.requests().len()), (&Value::Null, 1), "{ended}");
+    assert!(!scene.work().join("ran.txt").exists(), "{ended}");
+    assert_eq!(next_request(&scene, &events).await.tool_outputs(), [""; 0]);
+    scene.close().await;
 }
 
 #[tokio::test]

@@ -126,7 +126,8 @@ pub(super) async fn open(
     let wanted = Wanted::of_row(row)
         .ok_or_else(|| not_sent("the stored request of the session cannot be read".to_owned()))?;
     let config = engine.config();
-    let sandbox = wanted.sandbox().unwrap_or(Sandbox::WorkspaceWrite);
+    // Both are decided when the conversation is recorded.
+    let sandbox = wanted.sandbox().unwrap_or(Sandbox::ReadOnly);
     let approval = wanted.approval().unwrap_or(ApprovalPolicy::OnRequest);
     let model = settings.model().map(str::to_owned).or_else(|| wanted.model().map(str::to_owned));
     let started = Started {
@@ -145,6 +146,7 @@ pub(super) async fn open(
     let mut opened = Opened::default();
     let (mut memory, mut past) = (None, None);
     if is_new {
+        opened.warnings.extend(wanted.notes().iter().cloned());
         if let Some(program) = imported_from(engine, row).await? {
             past = digest_of_past(engine, row).await?;
             opened.warnings.push(format!(
@@ -438,6 +440,8 @@ impl LoopRuntime {
             cwd: &self.cwd,
             sandbox: self.sandbox,
             approval: self.approval,
+            further_roots: self.wanted.writable_roots(),
+            excluded: self.wanted.excluded(),
             has_network: self.has_network(),
             is_task: self.is_task,
             memory: self.memory.clone(),
@@ -489,7 +493,7 @@ impl LoopRuntime {
             .into_iter()
             .flat_map(|provider| provider.profile.key_env)
             .collect();
-        let rules = EnvironmentRules { provider_keys: &keys, kept: &[] };
+        let rules = EnvironmentRules { provider_keys: &keys, kept: &config.tools.environment };
         let environment = command_environment(self.surroundings.variables(), rules);
         let (roots, confinement) = self.bounds();
         let network = if self.has_network() { NetworkAccess::On } else { NetworkAccess::Off };
@@ -497,7 +501,13 @@ impl LoopRuntime {
         let scene = LoopScene {
             cwd: self.cwd.clone(),
             home: home.clone(),
-            sandbox: SandboxBounds { mode: self.sandbox, writable_roots: roots, network, hiding },
+            sandbox: SandboxBounds {
+                mode: self.sandbox,
+                writable_roots: roots,
+                excluded: self.wanted.excluded(),
+                network,
+                hiding,
+            },
             files: FileBounds {
                 confinement,
                 talaria: self.engine.home.root().to_owned(),
@@ -555,8 +565,8 @@ impl LoopRuntime {
             Sandbox::WorkspaceWrite => SandboxPolicy::WorkspaceWrite {
                 writable_roots: roots.iter().map(|root| root.display().to_string()).collect(),
                 network_access,
-                exclude_tmpdir_env_var: false,
-                exclude_slash_tmp: false,
+                exclude_tmpdir_env_var: self.wanted.excluded().tmpdir,
+                exclude_slash_tmp: self.wanted.excluded().slash_tmp,
             },
         };
         let tmpdir = self.surroundings.variable("TMPDIR").map(PathBuf::from);

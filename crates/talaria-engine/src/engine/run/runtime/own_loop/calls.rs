@@ -4,6 +4,7 @@
 //! which writes it down and confirms. Calls that do not touch the same things run together (`talaria_tools::batch`). After a
 //! crash the next engine settles what the ledger says was running, and repeats only what reads.
 
+mod grants;
 mod judging;
 mod searching;
 mod serving;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_guard::redact::redact;
+use talaria_tools::sandbox::ExcludedTemporary;
 
 /// The files with instructions of a project, in the order in which one is looked for in a directory.
 pub(super) const PROJECT_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -35,6 +36,10 @@ pub(super) struct PromptFacts<'a> {
     pub(super) cwd: &'a Path,
     pub(super) sandbox: Sandbox,
     pub(super) approval: ApprovalPolicy,
+    /// What may be written besides the working directory.
+    pub(super) further_roots: &'a [String],
+    /// Temporary directories that may not be written.
+    pub(super) excluded: ExcludedTemporary,
     pub(super) has_network: bool,
     pub(super) is_task: bool,
     /// The memory and the persona, if there is something.
@@ -44,11 +49,9 @@ pub(super) struct PromptFacts<'a> {
 /// The tiers of the prompt: the same for everyone, for this conversation, for this project.
 pub(super) fn system_prompt(facts: &PromptFacts<'_>) -> Vec<String> {
     let sandbox = match facts.sandbox {
-        Sandbox::ReadOnly => "read-only: commands may read everything and write nothing",
-        Sandbox::WorkspaceWrite => {
-            "workspace-write: commands may write below the working directory and in temporary directories"
-        }
-        Sandbox::DangerFullAccess => "none: commands may do everything that the user may do",
+        Sandbox::ReadOnly => "read-only: commands may read everything and write nothing".to_owned(),
+        Sandbox::WorkspaceWrite => workspace_words(facts),
+        Sandbox::DangerFullAccess => "none: commands may do everything that the user may do".to_owned(),
     };
     let approval = match facts.approval {
         ApprovalPolicy::Untrusted => "the user is asked before every command and change",
@@ -75,6 +78,21 @@ pub(super) fn system_prompt(facts: &PromptFacts<'_>) -> Vec<String> {
         tiers.push(parts.join("\n\n"));
     }
     tiers
+}
+
+fn workspace_words(facts: &PromptFacts<'_>) -> String {
+    let mut words = "workspace-write: commands may write below the working directory".to_owned();
+    for root in facts.further_roots {
+        words.push_str(", below ");
+        words.push_str(root);
+    }
+    words.push_str(match facts.excluded {
+        ExcludedTemporary { slash_tmp: false, tmpdir: false } => " and in temporary directories",
+        ExcludedTemporary { slash_tmp: false, tmpdir: true } => " and in /tmp",
+        ExcludedTemporary { slash_tmp: true, tmpdir: false } => " and in $TMPDIR",
+        ExcludedTemporary { slash_tmp: true, tmpdir: true } => "; temporary directories are read-only",
+    });
+    words
 }
 
 /// The instructions of the project: from the root of its repository down to the working directory, the nearest last.
@@ -127,6 +145,8 @@ mod tests {
             cwd,
             sandbox: Sandbox::WorkspaceWrite,
             approval: ApprovalPolicy::OnRequest,
+            further_roots: &[],
+            excluded: ExcludedTemporary::default(),
             has_network: false,
             is_task: false,
             memory: None,

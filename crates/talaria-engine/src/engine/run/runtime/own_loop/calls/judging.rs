@@ -126,7 +126,13 @@ impl CallScene {
         }
         match reason {
             None => Judged::Run,
-            Some(_) => self.decided(self.request(&call.item, ask, place, None).await),
+            Some(_) => {
+                let granted = self.is_granted(&call.item, &ask, place).await.then(|| {
+                    let why = "you accepted the same earlier, for this conversation".to_owned();
+                    (Decision::Accept.into(), Who::User, why)
+                });
+                self.decided(self.request(&call.item, ask, place, granted).await)
+            }
         }
     }
 
