@@ -28,6 +28,7 @@ use talaria_web::{
 use tokio::sync::Semaphore;
 use url::Url;
 
+use super::EngineTool;
 use crate::engine::Inner;
 use arguments::WebArguments;
 use permission::{WebPermission, site};
@@ -115,7 +116,8 @@ impl Inner {
         call: &ToolInvocation,
         config: &WebConfig,
     ) -> Result<String, String> {
-        let arguments = WebArguments::parse(&call.arguments)?;
+        let parsed = WebArguments::parse(&call.arguments);
+        let arguments = self.accept_arguments(session, EngineTool::Web, parsed)?;
         if has_secret(&arguments.url) {
             let why = "the address has a secret in it, which would be sent away; nothing was fetched";
             self.refuse_web(session, &arguments.url, why).await;
