@@ -184,7 +184,7 @@ impl Inner {
             EngineTool::Recall => Ok(self.recall(session, &call.arguments, config.recall.scope).await?),
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
             EngineTool::Skill => self.use_skills(session, &call).await,
-            EngineTool::Web => Ok(self.read_web(session, &call, &config.web).await?),
+            EngineTool::Web => self.read_web(session, &call, &config.web).await,
             EngineTool::Delegate => self.delegate(session, &call, &config, surroundings).await,
         }
     }
