@@ -183,6 +183,16 @@ pub struct ModelConfig {
     pub provider: Option<String>,
     /// Who runs the turns.
     pub openai_runtime: Option<RuntimeChoice>,
+    /// How many characters of a project's instructions a conversation of the built-in loop starts with. Unset: 32,000.
+    pub context_file_max_chars: Option<u64>,
+}
+
+impl ModelConfig {
+    /// How many characters of a project's instructions a conversation of the built-in loop starts with.
+    pub fn project_chars(&self) -> usize {
+        let chars = self.context_file_max_chars.unwrap_or(32_000);
+        usize::try_from(chars).unwrap_or(usize::MAX)
+    }
 }
 
 /// The section `[approvals]`.

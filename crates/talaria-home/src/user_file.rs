@@ -9,6 +9,7 @@
 mod error;
 mod find;
 mod read;
+mod stamp;
 mod temporary;
 
 use std::fs::{self, File, TryLockError};
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 use crate::faults::blocking_point;
 pub use error::UserFileError;
 use read::Content;
+pub use stamp::FileStamp;
 
 /// How long to wait for the lock.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -112,12 +114,13 @@ impl LockedUserFile {
     /// After an error the file is the old one, after a crash at any point the old or the new one, after `Ok` the new
     /// one. The same text again changes nothing.
     pub fn replace(self, new: &str) -> Result<(), UserFileError> {
-        self.replace_with(new, |written, real, _| written.rename_over(real))
+        self.replace_with(new, |written, real, _| written.rename_over(real)).map(drop)
     }
 
     /// Replaces the text of a file that people edit while Talaria runs: an edit after the last comparison is restored. After a
-    /// crash in between, the exchanged file is kept under a visible name.
-    pub fn exchange(self, new: &str) -> Result<(), UserFileError> {
+    /// crash in between, the exchanged file is kept under a visible name. Returns the stamp of the new file; none if the text
+    /// was the same.
+    pub fn exchange(self, new: &str) -> Result<Option<FileStamp>, UserFileError> {
         self.replace_with(new, |written, real, old| written.take_place_of(real, old, new))
     }
 
@@ -125,20 +128,21 @@ impl LockedUserFile {
         self,
         new: &str,
         put: impl FnOnce(temporary::Temporary, &Path, Option<&str>) -> Result<(), UserFileError>,
-    ) -> Result<(), UserFileError> {
+    ) -> Result<Option<FileStamp>, UserFileError> {
         if self.text() == Some(new) {
-            return Ok(());
+            return Ok(None);
         }
         if let Some(content) = &self.content {
             content.check_writable(&self.real)?;
         }
-        let written = temporary::Temporary::write(&self.real, new, self.content.as_ref(), self.new_mode)?;
+        let (written, stamp) =
+            temporary::Temporary::write(&self.real, new, self.content.as_ref(), self.new_mode)?;
         self.compare()?;
         blocking_point("after:file-compared");
         put(written, &self.real, self.text())?;
         blocking_point("after:file-renamed");
         self.keep_directory();
-        Ok(())
+        Ok(Some(stamp))
     }
 
     /// Removes the file, if it is unchanged since it was read. A link to it is kept.

@@ -18,6 +18,8 @@ pub enum Effect {
     NextOpening,
     /// When a conversation is started; one that exists keeps what it has.
     NextConversation,
+    /// When a conversation is started, and never later.
+    AtStartOfConversation,
     /// When the conversation in the terminal is opened.
     NextChat,
     /// When the engine starts.
@@ -46,6 +48,7 @@ impl Effect {
             // A thread keeps the tools that it was started with; a tool that was switched off refuses at once.
             Some("tools") => Self::NextConversation,
             _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
+            _ if name == "model.context_file_max_chars" => Self::AtStartOfConversation,
             Some("chat") => Self::NextChat,
             Some(
                 "notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "delegation" | "web"
@@ -71,6 +74,7 @@ impl Effect {
             Self::NextConversation => {
                 "takes effect at once if it is switched off, in new conversations if it is switched on"
             }
+            Self::AtStartOfConversation => "takes effect in new conversations",
             Self::NextChat => "takes effect when `talaria` is opened the next time",
             Self::EngineStart => "takes effect when the engine starts",
         }
@@ -82,7 +86,7 @@ impl Effect {
             Self::AtOnce => "at_once",
             Self::NextTurn | Self::NextTurnUnlessOpen => "next_turn",
             Self::NextOpening => "next_opening",
-            Self::NextConversation => "next_conversation",
+            Self::NextConversation | Self::AtStartOfConversation => "next_conversation",
             Self::NextChat => "next_chat",
             Self::EngineStart => "engine_start",
         }
@@ -101,6 +105,7 @@ mod tests {
             assert_eq!(of(key), Effect::NextTurnUnlessOpen, "{key}");
             assert!(of(key).words().ends_with("open it again"));
         }
+        assert_eq!(of("model.context_file_max_chars"), Effect::AtStartOfConversation);
         assert_eq!(of("approvals.deny"), Effect::NextTurn);
         assert_eq!(of("tools.environment"), Effect::NextTurn);
         assert_eq!(of("codex.on_loss"), Effect::AtOnce);

@@ -211,6 +211,10 @@ const KEYS: &[(&str, Meaning)] = &[
             set(&mut config.model.openai_runtime, one_of(item, &RuntimeChoice::NAMES))
         }),
     ),
+    (
+        "model.context_file_max_chars",
+        Meaning::Read(|item, config| set(&mut config.model.context_file_max_chars, count(item))),
+    ),
 ];
 
 const SECTIONS: &[(&str, Section)] = &[

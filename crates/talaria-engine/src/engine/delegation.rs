@@ -11,11 +11,7 @@ mod starting;
 
 use std::sync::Arc;
 
-use talaria_codex::conversation::Command;
 use talaria_core::access::Identity;
-use talaria_core::event::Event;
-use talaria_core::ids::SessionId;
-use talaria_guard::redact::redact;
 
 use crate::engine::{Engine, Inner};
 
@@ -31,11 +27,5 @@ impl Inner {
     /// The engine as its owner uses it. The caller has checked the model's rights before.
     pub(crate) fn as_owner(self: &Arc<Self>) -> Engine {
         Engine { inner: Arc::clone(self), identity: Arc::new(Identity::owner(self.owner.clone())) }
-    }
-
-    /// One line for the person, in the conversation that runs.
-    pub(crate) fn report_delegation(&self, session: &SessionId, note: &str) {
-        let message = redact(note).into_owned();
-        self.desk.tell(session, Command::Report { event: Box::new(Event::Warning { message }) });
     }
 }

@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 use talaria_core::config::Config;
 use talaria_core::memory::{MemoryEntry, MemoryScope};
 use talaria_core::principal::{Principal, PrincipalKind};
+use talaria_home::user_file::FileStamp;
 use talaria_store::{SessionRow, StoreError, TaskRow};
 
 use crate::engine::Inner;
@@ -32,19 +33,35 @@ pub(crate) struct MemoryDesk {
     writing: tokio::sync::Mutex<()>,
     /// The last trouble with each subject, so that a person reads it once.
     reported: Mutex<HashMap<String, String>>,
+    /// The empty files that were written here, by their scopes: no editor truncated those.
+    emptied: Mutex<HashMap<String, FileStamp>>,
 }
 
 impl MemoryDesk {
     /// Returns the note unless it is the last one about its subject.
-    fn report(&self, subject: &str, note: String) -> Option<String> {
+    pub(crate) fn report(&self, subject: &str, note: String) -> Option<String> {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         let last = reported.insert(subject.to_owned(), note.clone());
         (last.as_ref() != Some(&note)).then_some(note)
     }
 
     /// Nothing is wrong with the subject any more.
-    fn settle(&self, subject: &str) {
+    pub(crate) fn settle(&self, subject: &str) {
         self.reported.lock().unwrap_or_else(PoisonError::into_inner).remove(subject);
+    }
+
+    /// Remembers the empty file of a scope; `None` if it is not empty.
+    fn note_empty_file(&self, scope: &MemoryScope, stamp: Option<FileStamp>) {
+        let mut emptied = self.emptied.lock().unwrap_or_else(PoisonError::into_inner);
+        match stamp {
+            Some(stamp) => drop(emptied.insert(scope.to_string(), stamp)),
+            None => drop(emptied.remove(&scope.to_string())),
+        }
+    }
+
+    /// The last empty file of a scope that was written here.
+    fn empty_file(&self, scope: &MemoryScope) -> Option<FileStamp> {
+        self.emptied.lock().unwrap_or_else(PoisonError::into_inner).get(&scope.to_string()).copied()
     }
 }
 

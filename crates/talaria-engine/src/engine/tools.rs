@@ -21,11 +21,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use talaria_codex::conversation::ToolRunner;
+use talaria_codex::conversation::{Command, ToolRunner};
 use talaria_codex::spec::Surroundings;
 use talaria_core::config::{Config, ConfigProblem};
+use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome, ToolSpec};
+use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten_line;
 use talaria_home::home::HomeError;
 
 use crate::engine::Inner;
@@ -34,6 +37,8 @@ pub(crate) use web::{SEARCH_TOOL, WebReader, search_tool};
 
 /// How long a call of a tool may take that this version does not have: only its refusal is recorded.
 const REFUSAL: Duration = Duration::from_secs(1);
+/// The longest line about a call, in characters: the model may have written a part of it.
+const LONGEST_LINE: usize = 1_000;
 
 /// A tool of the engine. Its name must be handled permanently: a thread keeps the tools that it was started
 /// with.
@@ -89,6 +94,17 @@ impl EngineTool {
             Self::Delegate => {
                 "op list names the tasks of this conversation: look there before you start or stop again."
             }
+        }
+    }
+
+    /// What a line about a call begins with.
+    fn topic(self) -> &'static str {
+        match self {
+            Self::Recall => "recall",
+            Self::Memory => "memory",
+            Self::Skill => "skills",
+            Self::Web => "web",
+            Self::Delegate => "delegation",
         }
     }
 
@@ -168,9 +184,28 @@ impl Inner {
             EngineTool::Recall => Ok(self.recall(session, &call.arguments, config.recall.scope).await?),
             EngineTool::Memory => self.use_memory(session, &call, &config).await,
             EngineTool::Skill => self.use_skills(session, &call).await,
-            EngineTool::Web => Ok(self.read_web(session, &call, &config.web).await?),
+            EngineTool::Web => self.read_web(session, &call, &config.web).await,
             EngineTool::Delegate => self.delegate(session, &call, &config, surroundings).await,
         }
+    }
+
+    /// Returns the arguments of a call; the person reads in one line what is wrong with them.
+    fn accept_arguments<T>(
+        &self,
+        session: &SessionId,
+        tool: EngineTool,
+        parsed: Result<T, String>,
+    ) -> Result<T, String> {
+        parsed.inspect_err(|why| {
+            self.report_call(session, tool, &format!("a wrong call of the model was refused: {why}"));
+        })
+    }
+
+    /// One line for the person about a call, in the conversation that runs.
+    fn report_call(&self, session: &SessionId, tool: EngineTool, note: &str) {
+        let line = redact(&format!("{}: {note}", tool.topic())).into_owned();
+        let message = shorten_line(&line, LONGEST_LINE);
+        self.desk.tell(session, Command::Report { event: Box::new(Event::Warning { message }) });
     }
 }
 

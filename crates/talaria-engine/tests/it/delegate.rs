@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use talaria_core::api::{
@@ -16,6 +17,7 @@ use talaria_testkit::Codex;
 
 use crate::home::{Home, calling};
 use crate::stage::both_versions;
+use crate::tasks::conversation;
 
 both_versions!(
     a_model_delegates_waits_and_has_each_result_once,
@@ -24,6 +26,7 @@ both_versions!(
     depth_and_number_are_bounded_before_anything_starts,
     partial_work_is_named_with_its_files,
     a_conversation_reaches_no_task_but_its_own,
+    a_task_waits_for_and_stops_neither_itself_nor_its_parent,
 );
 
 const TOOL: &str = "talaria_delegate";
@@ -240,8 +243,7 @@ async fn depth_and_number_are_bounded_before_anything_starts(codex: Codex) {
     assert!(refused.contains("this conversation is itself a delegated task"), "{refused}");
     assert!(refused.contains("1 deep at most (delegation.max_depth)"), "{refused}");
     let events: Vec<Event> = home.all(&started).await.into_iter().map(|numbered| numbered.event).collect();
-    let is_told =
-        |event: &Event| matches!(event, Event::Warning { message } if message.contains("could not delegate"));
+    let is_told = |event: &Event| matches!(event, Event::Warning { message } if message.starts_with("delegation: a call of the model was refused"));
     assert!(events.iter().any(is_told), "the person learns it: {events:#?}");
 
     home.configure("[delegation]\nmax_depth = 2\nmax_children = 1\n");
@@ -375,5 +377,53 @@ async fn a_conversation_reaches_no_task_but_its_own(codex: Codex) {
     assert_ne!(*forged.principal(), claim);
     assert!(forged.task(&id).await.is_err());
     assert_eq!(forged.tasks(TaskQuery::default()).await.unwrap().len(), 0);
+    home.close().await;
+}
+
+async fn a_task_waits_for_and_stops_neither_itself_nor_its_parent(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let gate = Gate::new();
+    let (begun, ids) = (gate.clone(), Arc::new(Mutex::new(Vec::<String>::new())));
+    let known = Arc::clone(&ids);
+    home.model.route(move |request| {
+        let is_child = request.user_texts().iter().any(|text| text.starts_with("turn round"));
+        let ids = known.lock().unwrap();
+        let on = |op: &str, at: usize| delegate(json!({ "op": op, "id": ids[at] }));
+        is_child.then(|| match request.tool_outputs().len() {
+            0 => delegate(json!({ "op": "list" })).gate(&begun),
+            1 => on("wait", 0),
+            2 => on("stop", 0),
+            3 => on("wait", 1),
+            4 => on("stop", 1),
+            _ => Reply::say("I reached no one."),
+        })
+    });
+    home.model.play([
+        delegate(json!({ "op": "start", "goals": [{ "goal": "turn round" }] })),
+        delegate(json!({ "op": "wait", "seconds": 60 })),
+        Reply::say("It ended."),
+    ]);
+    let parent = home.start(ApprovalPolicy::Never, "have it turned").await;
+    gate.reached().await;
+    let child = tasks(&home).await.remove(0);
+    ids.lock().unwrap().extend([child.id.clone(), parent.id.to_string()]);
+    gate.open();
+    assert_eq!(home.events(&parent, 0).await.outcome().await.outcome, Outcome::Completed);
+    let outputs = returned(&home, "have it turned");
+    assert!(outputs[1].contains("I reached no one."), "{outputs:?}");
+    assert_eq!(task(&home, &child).await.status, TaskStatus::Completed);
+    let requests = home.model.requests();
+    let of_child = requests.iter().rev().find(|request| request.prompt().starts_with("turn round")).unwrap();
+    let refused = of_child.tool_outputs();
+    assert_eq!(refused.len(), 5, "{refused:?}");
+    for output in &refused[1..] {
+        assert!(output.contains("this conversation delegated no task"), "{output}");
+    }
+    let session = conversation(&child.session);
+    let events: Vec<Event> = home.all(&session).await.into_iter().map(|numbered| numbered.event).collect();
+    let is_line =
+        |event: &&Event| matches!(event, Event::Warning { message } if message.contains("delegated no task"));
+    assert_eq!(events.iter().filter(is_line).count(), 4, "one line for each: {events:#?}");
     home.close().await;
 }

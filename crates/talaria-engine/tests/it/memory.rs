@@ -275,7 +275,11 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothi
             { "op": "remove", "scope": "notes", "find": "third disk" },
         ]),
     ];
-    home.model.play(calls.into_iter().map(save).chain([Reply::say("ok")]));
+    let others = [
+        Reply::new().function("talaria_recall", json!({ "query": 7 })),
+        Reply::new().function("talaria_web", json!({ "url": 7 })),
+    ];
+    home.model.play(calls.into_iter().map(save).chain(others).chain([Reply::say("ok")]));
     let (started, report) = home.run("do these").await;
     assert_eq!(report.outcome, Outcome::Completed);
     let outputs = home.model.requests().last().unwrap().tool_outputs();
@@ -286,6 +290,8 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothi
         "forget",
         "operations must be",
         "not found",
+        "query must be a string",
+        "url must be a string",
     ];
     assert_eq!(outputs.len(), expected.len());
     for (output, expected) in outputs.iter().zip(expected) {
@@ -293,7 +299,13 @@ async fn what_a_model_gets_wrong_is_said_to_it_and_to_the_person_and_loses_nothi
     }
     let said = warnings(&home, &started).await;
     let refused = said.iter().filter(|warning| warning.contains("was refused")).count();
-    assert_eq!(refused, 6, "one line for each: {said:?}");
+    assert_eq!(refused, expected.len(), "one line for each: {said:?}");
+    for line in [
+        "recall: a wrong call of the model was refused: query",
+        "web: a wrong call of the model was refused: url",
+    ] {
+        assert!(said.iter().any(|warning| warning.starts_with(line)), "{line}: {said:?}");
+    }
     assert_eq!(home.engine().memory_history(MemoryHistoryQuery::default()).await.unwrap(), before);
     home.close().await;
 }

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::UserFileError;
 use super::read::Content;
+use super::stamp::FileStamp;
 use crate::clock::now_ms;
 use crate::faults::{blocking_point, check_space};
 
@@ -38,7 +39,7 @@ impl Temporary {
         text: &str,
         old: Option<&Content>,
         new_mode: u32,
-    ) -> Result<Self, UserFileError> {
+    ) -> Result<(Self, FileStamp), UserFileError> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mut name = prefix(real);
         name.push(format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
@@ -49,9 +50,9 @@ impl Temporary {
         let file = File::options().write(true).create_new(true).mode(mode).open(&path).map_err(failed)?;
         let temporary = Self { path };
         blocking_point("after:file-created");
-        fill(file, text, old).map_err(failed)?;
+        let stamp = fill(file, text, old).map_err(failed)?;
         blocking_point("after:file-written");
-        Ok(temporary)
+        Ok((temporary, stamp))
     }
 
     /// Takes the place of `real`, if that is still what was read: `expected`, or nothing. `text` is what was written here.
@@ -140,7 +141,7 @@ impl Drop for Temporary {
     }
 }
 
-fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<()> {
+fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<FileStamp> {
     file.write_all(text.as_bytes())?;
     check_space()?;
     if let Some(old) = old {
@@ -156,7 +157,9 @@ fn fill(mut file: File, text: &str, old: Option<&Content>) -> io::Result<()> {
         }
         file.set_permissions(Permissions::from_mode(mode))?;
     }
-    file.sync_all()
+    let stamp = FileStamp::set(&file)?;
+    file.sync_all()?;
+    Ok(stamp)
 }
 
 /// Removes leftovers of crashed runs next to `real`. Only under the lock.

@@ -219,3 +219,28 @@ async fn text_of_an_editor_that_truncates_and_then_writes_is_kept() {
     assert_eq!(history.len(), 3, "and nothing was removed in between: {history:?}");
     scene.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_that_lost_its_last_entry_is_not_taken_for_one_that_an_editor_writes() {
+    let mut scene = Scene::empty().await;
+    let points = FaultPoints::listen(&scene.work().join("points"));
+    scene.set(VARIABLE, points.socket());
+    scene.run(&["memory", "add", "the last one"]).await.exits(0);
+    scene.run(&["memory", "remove", "the last one"]).await.exits(0);
+    assert_eq!(file(&scene), "");
+    scene.run(&["memory", "list"]).await.exits(0);
+    scene.run(&["memory", "add", "the next one"]).await.exits(0);
+    assert_eq!(file(&scene), "the next one\n");
+    let waits = || points.passed().iter().filter(|point| *point == "before:memory-empty-file").count();
+    assert_eq!(waits(), 0, "nothing waited for an editor");
+    // An editor that truncates that very file is waited for.
+    scene.run(&["memory", "remove", "the next one"]).await.exits(0);
+    let look_after_it = async || {
+        fs::File::create(scene.home().join("memories/USER.md")).unwrap();
+        scene.run(&["memory", "list"]).await.exits(0);
+        // On a busy machine the command may start after the time in which an editor writes.
+        (waits() > 0).then_some(())
+    };
+    talaria_testkit::eventually("the engine waits for the editor", look_after_it).await;
+    scene.close().await;
+}

@@ -10,7 +10,7 @@ mod hints;
 mod hooking;
 mod inline_thinking;
 mod llama;
-mod reading_web;
+pub(crate) mod reading_web;
 mod refusals;
 mod remembering;
 mod repeating;

@@ -211,6 +211,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "`auto`",
         "Who runs conversations with OpenAI's models: Codex where it is installed (`auto`), Codex, or never Codex (`off`); other providers run on the built-in loop",
     ),
+    (
+        "model.context_file_max_chars",
+        "`32000`",
+        "How many characters of the project's `AGENTS.md` and `CLAUDE.md` files a conversation on the built-in loop starts with, the nearest first; of a longer file the beginning and the end are used",
+    ),
 ];
 
 /// Meaning of each key of `[mcp_servers.NAME]`.

@@ -2,8 +2,9 @@
 //! files.
 //!
 //! A file that cannot be read never counts as empty: it is left unchanged until it can be read. One that is empty since a moment
-//! ago may be in the hands of an editor that truncated it and writes next, so it is looked at again. One that is not text is
-//! renamed, unchanged. The rows are right at every moment; a file that cannot be written is written later.
+//! ago may be in the hands of an editor that truncated it and writes next, so it is looked at again, unless it was emptied here
+//! and no one changed it since. One that is not text is renamed, unchanged. The rows are right at every moment; a file that
+//! cannot be written is written later.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use talaria_guard::redact::redact;
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
 use talaria_home::home::ensure_dir;
-use talaria_home::user_file::{UserFile, UserFileError};
+use talaria_home::user_file::{FileStamp, UserFile, UserFileError};
 use talaria_store::{MemoryAuthor, MemoryMirror, MemoryOrigin, MemoryWrite, MemoryWriteResult, StoreError};
 
 use super::mint_entry;
@@ -65,6 +66,7 @@ impl Inner {
     ) -> Result<Result<(), UserFileError>, StoreError> {
         let mut tries = 1;
         let looked_at = Instant::now();
+        let emptied = self.memory.empty_file(scope);
         loop {
             let read = match blocking(path, read).await {
                 Ok(read) => read,
@@ -73,7 +75,7 @@ impl Inner {
             // Replacing it now would take the editor's text with it: it is written into the file that was replaced.
             if looked_at.elapsed() < EDITOR_WRITES
                 && matches!(&read, MirrorFile::Text(text) if text.is_empty())
-                && blocking(path, |path| Ok(was_just_changed(path))).await.unwrap_or(false)
+                && blocking(path, move |path| Ok(was_just_changed(path, emptied))).await.unwrap_or(false)
             {
                 faults::point("before:memory-empty-file").await;
                 tokio::time::sleep(LOOK).await;
@@ -108,7 +110,8 @@ impl Inner {
             let wanted = file::render(texts);
             let (expected, new) = (text.map(str::to_owned), wanted.clone());
             match blocking(path, move |path| write(path, expected.as_deref(), &new)).await {
-                Ok(()) => {
+                Ok(stamp) => {
+                    self.memory.note_empty_file(scope, stamp.filter(|_| wanted.is_empty()));
                     faults::point("after:memory-written").await;
                     let mirror = MemoryMirror { scope: scope.to_string(), text: wanted };
                     self.note_mirror(mirror).await?;
@@ -181,8 +184,12 @@ fn read(path: &Path) -> Result<MirrorFile, UserFileError> {
     }
 }
 
-/// Says whether a file was changed so recently that more may follow. A time in the future says nothing.
-fn was_just_changed(path: &Path) -> bool {
+/// Says whether a file was changed so recently that more may follow, unless the change is the one with this stamp. A time in
+/// the future says nothing.
+fn was_just_changed(path: &Path, own: Option<FileStamp>) -> bool {
+    if own.is_some() && FileStamp::read(path).ok() == own {
+        return false;
+    }
     let modified = std::fs::metadata(path).and_then(|found| found.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok());
     age.is_some_and(|age| age < EDITOR_WRITES)
@@ -200,7 +207,7 @@ fn set_aside(path: &Path) -> Result<PathBuf, UserFileError> {
     Ok(kept)
 }
 
-fn write(path: &Path, expected: Option<&str>, new: &str) -> Result<(), UserFileError> {
+fn write(path: &Path, expected: Option<&str>, new: &str) -> Result<Option<FileStamp>, UserFileError> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     ensure_dir(directory).map_err(|error| UserFileError::Directory {
         path: directory.to_owned(),

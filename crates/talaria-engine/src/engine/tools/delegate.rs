@@ -17,10 +17,12 @@ use talaria_core::config::Config;
 use talaria_core::ids::{ItemId, SessionId};
 use talaria_core::request::Who;
 use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolSpec};
+use talaria_guard::shorten::shorten_line;
 use talaria_home::faults;
 use talaria_store::{Change, DelegationRow, ResultCarrier, StoreError, ToolCallKey};
 use tokio::time::Instant;
 
+use super::EngineTool;
 use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::delegation::pages;
@@ -32,6 +34,8 @@ pub(crate) const NAME: &str = "talaria_delegate";
 pub(super) const OUTSIDE_CALL: &str = "mcp-";
 /// How many characters all results of one call may have together.
 const ROOM: usize = 9_000;
+/// How much of an id that a model made up is shown.
+const SHOWN_ID: usize = 40;
 /// How long a task that is stopped may take until the answer says that it has not ended yet.
 const STOPPING: Duration = Duration::from_secs(10);
 
@@ -92,9 +96,12 @@ impl Inner {
         config: &Config,
         surroundings: Surroundings,
     ) -> ToolReturn {
-        let answer = self.answer_delegate(session, call, config, surroundings).await;
+        let wish = DelegateWish::parse(&call.arguments);
+        let wish = self.accept_arguments(session, EngineTool::Delegate, wish)?;
+        let answer = self.answer_delegate(session, call, config, surroundings, wish).await;
         if let Err(ToolFailure::Refused(why)) = &answer {
-            self.report_delegation(session, &format!("the model could not delegate: {why}"));
+            let note = format!("a call of the model was refused: {why}");
+            self.report_call(session, EngineTool::Delegate, &note);
         }
         answer
     }
@@ -105,13 +112,14 @@ impl Inner {
         call: &ToolInvocation,
         config: &Config,
         surroundings: Surroundings,
+        wish: DelegateWish,
     ) -> ToolReturn {
         if call.caller == ToolCaller::SubAgent {
             return Err(
                 "a sub-agent neither delegates nor collects results; the main conversation does".into()
             );
         }
-        match DelegateWish::parse(&call.arguments)? {
+        match wish {
             DelegateWish::Start(goals) => {
                 self.start_delegated(session, call, &config.delegation, surroundings, goals).await
             }
@@ -254,6 +262,7 @@ impl Inner {
                 return Ok(row);
             }
         }
+        let id = shorten_line(id, SHOWN_ID);
         Err(format!("this conversation delegated no task {id:?}; op list names its tasks").into())
     }
 

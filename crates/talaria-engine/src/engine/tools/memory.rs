@@ -10,16 +10,14 @@ mod page;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use talaria_codex::conversation::Command;
 use talaria_core::config::Config;
-use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::memory::MemoryScope;
 use talaria_core::memory::draft::MemoryOperation;
 use talaria_core::tool::{ToolCaller, ToolEffect, ToolInvocation, ToolRights, ToolSpec};
-use talaria_guard::redact::redact;
 use talaria_store::{MemoryAuthor, MemoryOrigin, StoreError, TaskRow};
 
+use super::EngineTool;
 use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::memory::{MemoryRefused, approval_reason, project_of, scopes_of, why_task_only_reads};
@@ -90,14 +88,17 @@ impl Inner {
         let (row, task) = read.await.map_err(|error| unread(&error))?;
         let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
         let project = project_of(&row, task.as_ref());
-        let parsed = MemoryArguments::parse(&call.arguments, &project).inspect_err(|why| {
-            self.report_memory(session, &format!("a wrong call of the model was refused: {why}"));
-        });
-        let MemoryArguments { operations, looks } = parsed?;
+        let parsed = MemoryArguments::parse(&call.arguments, &project);
+        let MemoryArguments { operations, looks } =
+            self.accept_arguments(session, EngineTool::Memory, parsed)?;
         let mut text = String::new();
         if !operations.is_empty() {
             if let Some(why) = only_reads(task.as_ref(), call, config) {
-                self.report_memory(session, &format!("a change of the memory was refused: {why}"));
+                self.report_call(
+                    session,
+                    EngineTool::Memory,
+                    &format!("a change of the memory was refused: {why}"),
+                );
                 return Err(format!("nothing was changed: {why}; op read works").into());
             }
             let origin = MemoryOrigin {
@@ -114,7 +115,7 @@ impl Inner {
             Err(error) if !text.is_empty() => return Ok(unread_after(text, &error)),
             Err(error) => return Err(unread(&error)),
         };
-        notes.iter().for_each(|note| self.report_memory(session, note));
+        notes.iter().for_each(|note| self.report_call(session, EngineTool::Memory, note));
         Ok(page::answer(text, &entries, &looks, config))
     }
 
@@ -165,7 +166,7 @@ impl Inner {
     ) -> ToolReturn {
         let report = |note: &str| {
             if let Some(session) = session {
-                self.report_memory(session, note);
+                self.report_call(session, EngineTool::Memory, note);
             }
         };
         let waits = approval_reason(config);
@@ -185,18 +186,15 @@ impl Inner {
                 report(&format!("the model's change of the memory was refused: {why}"));
                 Err(text.into())
             }
-            Err(MemoryRefused::Conflict(why)) => Err(format!("nothing was changed: {why}").into()),
+            Err(MemoryRefused::Conflict(why)) => {
+                report(&format!("the model's change of the memory was refused: {why}"));
+                Err(format!("nothing was changed: {why}").into())
+            }
             Err(MemoryRefused::Store(error)) => {
                 let why = format!("nothing was changed: the memory cannot be written now: {error}");
                 Err(ToolFailure::of_store(why, &error))
             }
         }
-    }
-
-    /// One line for the person, in the conversation.
-    fn report_memory(&self, session: &SessionId, note: &str) {
-        let message = redact(&format!("memory: {note}")).into_owned();
-        self.desk.tell(session, Command::Report { event: Box::new(Event::Warning { message }) });
     }
 }
 

@@ -19,6 +19,7 @@ use talaria_core::principal::{Principal, PrincipalKind};
 use talaria_core::tool::ToolSpec;
 use talaria_store::{MessagePlace, MessageRow, SearchFilter, SearchedKind, SessionRow, StoreError, TaskRow};
 
+use super::EngineTool;
 use crate::engine::Inner;
 use crate::engine::memory::project_of;
 use arguments::{RecallArguments, RecallWish};
@@ -84,12 +85,15 @@ impl Inner {
         arguments: &Value,
         scope: Option<RecallScope>,
     ) -> Result<String, String> {
+        let parsed = RecallArguments::parse(arguments);
+        let arguments = self.accept_arguments(session, EngineTool::Recall, parsed)?;
         let rights = self.recall_rights(session, scope).await?;
         self.recall_within(session, &rights, arguments).await
     }
 
     /// The same for a program of the person without a conversation: it sees all.
     pub(super) async fn recall_outside(&self, arguments: &Value) -> Result<String, String> {
+        let arguments = RecallArguments::parse(arguments)?;
         let rights = RecallRights { scope: RecallScope::All, project: String::new() };
         self.recall_within(&SessionId::new(""), &rights, arguments).await
     }
@@ -98,9 +102,8 @@ impl Inner {
         &self,
         session: &SessionId,
         rights: &RecallRights,
-        arguments: &Value,
+        arguments: RecallArguments,
     ) -> Result<String, String> {
-        let arguments = RecallArguments::parse(arguments)?;
         match &arguments.wish {
             RecallWish::Search { query, kind, session: within } => {
                 let within = match within {

@@ -9,8 +9,6 @@ mod page;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use talaria_codex::conversation::Command;
-use talaria_core::event::Event;
 use talaria_core::ids::SessionId;
 use talaria_core::skill::name::is_listable;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolSpec};
@@ -18,6 +16,7 @@ use talaria_guard::redact::redact;
 use talaria_guard::shorten::shorten_line;
 use talaria_store::{SkillAuthor, SkillOrigin};
 
+use super::EngineTool;
 use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use crate::engine::skills::{SkillFolder, SkillRefused, SkillWanted};
@@ -74,10 +73,8 @@ impl Inner {
             ToolFailure::of_store(format!("the conversation cannot be read now: {error}"), &error)
         })?;
         let row = row.ok_or_else(|| "this conversation no longer exists".to_owned())?;
-        let parsed = SkillArguments::parse(&call.arguments).inspect_err(|why| {
-            self.report_skill(session, &format!("a wrong call of the model was refused: {why}"));
-        });
-        match parsed? {
+        let parsed = SkillArguments::parse(&call.arguments);
+        match self.accept_arguments(session, EngineTool::Skill, parsed)? {
             SkillArguments::List { part } => {
                 let library = self.skill_library(Some(&row.cwd)).await;
                 Ok(page::list(&library, part.as_deref()))
@@ -107,8 +104,9 @@ impl Inner {
             // A path in the place of a name is no slip: the person learns that it was tried.
             if !is_listable(name) {
                 let shown = shorten_line(name, SHOWN_NAME);
-                self.report_skill(
+                self.report_call(
                     session,
+                    EngineTool::Skill,
                     &format!("reading {shown} was refused: that is no name of a skill"),
                 );
             }
@@ -146,12 +144,16 @@ impl Inner {
         match self.propose_skill(wanted, origin).await {
             Ok(proposed) => {
                 if !proposed.is_repeat {
-                    self.report_skill(session, &page::news(&name, &proposed));
+                    self.report_call(session, EngineTool::Skill, &page::news(&name, &proposed));
                 }
                 Ok(page::proposed(&name, &proposed))
             }
             Err(SkillRefused::Request(why) | SkillRefused::Conflict(why)) => {
-                self.report_skill(session, &format!("a proposal about {name} was refused: {why}"));
+                self.report_call(
+                    session,
+                    EngineTool::Skill,
+                    &format!("a proposal about {name} was refused: {why}"),
+                );
                 Err(format!("nothing was proposed: {why}").into())
             }
             Err(SkillRefused::Store(error)) => {
@@ -159,11 +161,5 @@ impl Inner {
                 Err(ToolFailure::of_store(why, &error))
             }
         }
-    }
-
-    /// One line for the person, in the conversation.
-    fn report_skill(&self, session: &SessionId, note: &str) {
-        let message = redact(&format!("skills: {note}")).into_owned();
-        self.desk.tell(session, Command::Report { event: Box::new(Event::Warning { message }) });
     }
 }

@@ -28,6 +28,8 @@ use talaria_web::{
 use tokio::sync::Semaphore;
 use url::Url;
 
+use super::EngineTool;
+use super::ledger::{ToolFailure, ToolReturn};
 use crate::engine::Inner;
 use arguments::WebArguments;
 use permission::{WebPermission, site};
@@ -114,18 +116,19 @@ impl Inner {
         session: &SessionId,
         call: &ToolInvocation,
         config: &WebConfig,
-    ) -> Result<String, String> {
-        let arguments = WebArguments::parse(&call.arguments)?;
+    ) -> ToolReturn {
+        let parsed = WebArguments::parse(&call.arguments);
+        let arguments = self.accept_arguments(session, EngineTool::Web, parsed)?;
         if has_secret(&arguments.url) {
             let why = "the address has a secret in it, which would be sent away; nothing was fetched";
             self.refuse_web(session, &arguments.url, why).await;
-            return Err(why.to_owned());
+            return Err(why.into());
         }
         let url = match parse_page_address(&arguments.url) {
             Ok(url) => url,
             Err(why) => {
                 self.refuse_web(session, &arguments.url, &why.to_string()).await;
-                return Err(why.to_string());
+                return Err(why.to_string().into());
             }
         };
         let (page, age) = match self.web.remembered(session, &url) {
@@ -134,10 +137,10 @@ impl Inner {
         };
         let fence = Fence::new(uuid::Uuid::new_v4().as_u64_pair().0);
         let facts = PageFacts { page: &page, age: age.as_secs(), part: arguments.page };
-        match &arguments.find {
+        Ok(match &arguments.find {
             Some(words) => fence.passages(facts, words),
             None => fence.part(facts),
-        }
+        }?)
     }
 
     async fn fetch_page(
@@ -146,22 +149,29 @@ impl Inner {
         call: &ToolInvocation,
         config: &WebConfig,
         url: &Url,
-    ) -> Result<Arc<WebPage>, String> {
+    ) -> Result<Arc<WebPage>, ToolFailure> {
         if let Err(error) = judge_literal(url, &config.allow) {
             self.refuse_web(session, url.as_str(), &error.to_string()).await;
-            return Err(error.to_string());
+            return Err(error.to_string().into());
         }
         let is_open = match self.may_read_web(session, call, config, url).await? {
             WebPermission::Everywhere => true,
             WebPermission::ThisSite => false,
         };
         let may_follow = |next: &Url| is_open || site(next) == site(url);
+        // A request that is not on record is not sent. Where the database can be written later, the call runs again then.
+        let unrecorded = Arc::<Mutex<Option<ToolFailure>>>::default();
         let before_request = |url: Url, address: SocketAddr| {
-            let (engine, session) = (Arc::clone(self), session.clone());
+            let (engine, session, unrecorded) = (Arc::clone(self), session.clone(), Arc::clone(&unrecorded));
             let work = async move {
                 let what = format!("GET {} at {address}", redact(url.as_str()));
                 let kept = engine.shelf.store.add_audit(web_audit(&session, AuditOutcome::Done, what)).await;
-                kept.map_err(|error| format!("the request cannot be written into the audit log: {error}"))
+                kept.map_err(|error| {
+                    let why = format!("the request cannot be written into the audit log: {error}");
+                    let failure = ToolFailure::of_store(why.clone(), &error);
+                    *unrecorded.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+                    why
+                })
             };
             Box::pin(work) as futures_util::future::BoxFuture<'_, Result<(), String>>
         };
@@ -170,6 +180,9 @@ impl Inner {
         let fetched = match self.web.fetcher.fetch(url, &rules).await {
             Ok(fetched) => fetched,
             Err(error) => {
+                if let Some(failure) = unrecorded.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    return Err(failure);
+                }
                 let is_refusal = !matches!(
                     error,
                     FetchError::Connect(_)
@@ -180,7 +193,7 @@ impl Inner {
                 if is_refusal {
                     self.refuse_web(session, url.as_str(), &error.to_string()).await;
                 }
-                return Err(error.to_string());
+                return Err(error.to_string().into());
             }
         };
         let page = Arc::new(self.web.turn_into_text(fetched).await?);

@@ -236,11 +236,10 @@ fn kept_aside(folder: &Path) -> usize {
 #[test]
 fn no_former_text_is_lost() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let config = Config { cases: 24, failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(
-        config,
-        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
-    );
+    // Each case opens engines: an ordinary run has fewer of them than the default, and `PROPTEST_CASES` decides where it is set.
+    let default = Config::default();
+    let cases = std::env::var_os("PROPTEST_CASES").map_or(24, |_| default.cases);
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..default });
     let steps = prop::collection::vec(step(), 1..30);
     let played = runner.run(&steps, |steps| {
         runtime.block_on(async {

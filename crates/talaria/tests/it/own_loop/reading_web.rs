@@ -19,7 +19,7 @@ use crate::scene::Scene;
 
 /// How a path is answered.
 #[derive(Clone)]
-enum Page {
+pub(crate) enum Page {
     /// These bytes, and the end.
     Bytes(Vec<u8>),
     /// These bytes, and then the same kilobytes without end.
@@ -29,13 +29,13 @@ enum Page {
 }
 
 /// A server with a few pages, and the paths that were asked for.
-struct PageServer {
+pub(crate) struct PageServer {
     port: u16,
     visits: Arc<Mutex<Vec<String>>>,
 }
 
 impl PageServer {
-    async fn start(pages: Vec<(&str, Page)>) -> Self {
+    pub(crate) async fn start(pages: Vec<(&str, Page)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let pages: HashMap<String, Page> =
@@ -50,7 +50,11 @@ impl PageServer {
         Self { port, visits }
     }
 
-    fn at(&self, path: &str) -> String {
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(crate) fn at(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
@@ -84,7 +88,7 @@ async fn serve(mut stream: TcpStream, pages: Arc<HashMap<String, Page>>, visits:
     }
 }
 
-fn says(head: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn says(head: &str, body: &[u8]) -> Vec<u8> {
     [format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes(), body].concat()
 }
 

@@ -2,11 +2,12 @@
 //! calls them wrongly.
 
 use std::fs;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use talaria_scripted::Reply;
+use talaria_scripted::{Gate, Reply};
 
-use crate::own_loop::{FAMILIES, exec, scene};
+use crate::own_loop::{FAMILIES, MODEL, exec, scene};
 use crate::scene::{Ended, Scene, of_type};
 use crate::survival::database;
 
@@ -223,7 +224,22 @@ async fn each_wrong_call_is_answered_and_the_person_reads_one_line_about_it() {
         (
             call("talaria_delegate", json!({ "op": "start", "goals": "all" })),
             "goals",
-            "the model could not delegate: goals",
+            "delegation: a wrong call of the model was refused: goals",
+        ),
+        (
+            call("talaria_delegate", json!({ "op": "stop", "id": "x".repeat(5_000) })),
+            "this conversation delegated no task",
+            "delegation: a call of the model was refused: this conversation delegated no task",
+        ),
+        (
+            call("talaria_recall", json!({ "query": 7 })),
+            "query must be a string",
+            "recall: a wrong call of the model was refused: query must be",
+        ),
+        (
+            call("talaria_web", json!({ "url": 7 })),
+            "url must be a string",
+            "web: a wrong call of the model was refused: url must be",
         ),
     ];
     for (reply, to_model, to_person) in wrong {
@@ -235,6 +251,7 @@ async fn each_wrong_call_is_answered_and_the_person_reads_one_line_about_it() {
         let lines = warnings(&ended);
         assert_eq!(lines.len(), 1, "{to_person}: {lines:?}");
         assert!(lines[0].starts_with(to_person) && !lines[0].contains('\n'), "{to_person}: {lines:?}");
+        assert!(lines[0].chars().count() < 300, "{to_person}: {lines:?}");
     }
     let kept = scene.run(&["memory", "list", "--json"]).await.exits(0).json();
     assert_eq!(kept.len(), 2, "nothing is lost, nothing was added");
@@ -245,14 +262,22 @@ async fn each_wrong_call_is_answered_and_the_person_reads_one_line_about_it() {
 #[tokio::test]
 async fn a_task_that_delegates_back_or_waits_for_its_parent_is_refused_and_the_parent_gets_its_result() {
     let scene = scene().await;
-    scene.model.route(|request| {
+    let gate = Gate::new();
+    let (begun, ids) = (gate.clone(), Arc::new(Mutex::new(Vec::<String>::new())));
+    let known = Arc::clone(&ids);
+    scene.model.route(move |request| {
         let is_child = request.user_texts().iter().any(|text| text.starts_with("look around"));
-        let count = request.tool_outputs().len();
-        is_child.then(|| match count {
+        let ids = known.lock().unwrap();
+        let on = |op: &str, at: usize| call("talaria_delegate", json!({ "op": op, "id": ids[at] }));
+        is_child.then(|| match request.tool_outputs().len() {
             // The same goal again would delegate without an end.
-            0 => call("talaria_delegate", json!({ "op": "start", "goals": [{ "goal": "look around" }] })),
-            // A task that waits for the one that waits for it would never end.
-            1 => call("talaria_delegate", json!({ "op": "wait", "id": "codex-000000000000", "seconds": 60 })),
+            0 => call("talaria_delegate", json!({ "op": "start", "goals": [{ "goal": "look around" }] }))
+                .gate(&begun),
+            // A task that waits for itself, or for the one that waits for it, would never end.
+            1 => on("wait", 0),
+            2 => on("stop", 0),
+            3 => on("wait", 1),
+            4 => on("stop", 1),
             _ => Reply::say("I may not."),
         })
     });
@@ -261,17 +286,28 @@ async fn a_task_that_delegates_back_or_waits_for_its_parent_is_refused_and_the_p
         call("talaria_delegate", json!({ "op": "wait", "seconds": 60 })),
         Reply::say("It may not."),
     ]);
-    exec(&scene, "chat", &["Have someone look around."]).await.exits(0);
+    let arguments = ["exec", "--provider", "own-chat", "--model", MODEL, "Have someone look around."];
+    let running = scene.start(&arguments);
+    gate.reached().await;
+    let tasks = scene.run(&["task", "list", "--json"]).await.exits(0).json();
+    let [task] = &tasks[..] else { panic!("{tasks:?}") };
+    let child = task["session"].as_str().unwrap();
+    let sessions = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    let mut parents = sessions.iter().map(|row| row["id"].as_str().unwrap()).filter(|id| *id != child);
+    let parent = parents.next().unwrap();
+    ids.lock().unwrap().extend([task["id"].as_str().unwrap().to_owned(), parent.to_owned()]);
+    gate.open();
+    running.end().await.exits(0).prints(&["It may not."]);
     let outputs = returned(&scene);
     assert!(outputs[1].contains("I may not."), "{outputs:?}");
     let tasks = scene.run(&["task", "list", "--json"]).await.exits(0).json();
     assert_eq!(tasks.len(), 1, "nothing went round: {tasks:?}");
-    let child = tasks[0]["session"].as_str().unwrap();
     let lines = database::warnings(&scene.home().join("talaria.db"), child).await;
     assert!(
         lines.iter().any(|line| line.contains("this conversation is itself a delegated task")),
         "{lines:?}"
     );
-    assert!(lines.iter().any(|line| line.contains("delegated no task")), "{lines:?}");
+    let refused = lines.iter().filter(|line| line.contains("delegated no task")).count();
+    assert_eq!(refused, 4, "{lines:?}");
     scene.close().await;
 }

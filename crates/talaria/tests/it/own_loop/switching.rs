@@ -4,9 +4,15 @@ use std::fs;
 
 use serde_json::json;
 use talaria_scripted::{ModelRequest, Reply};
+use talaria_testkit::Codex;
 
-use crate::own_loop::{FAMILIES, exec, scene};
-use crate::scene::Scene;
+use crate::own_loop::{FAMILIES, KEY, exec, scene, scene_with};
+use crate::scene::{Scene, both_versions};
+
+both_versions! {
+    newest:
+    a_turn_on_codex_makes_no_request_of_the_loop,
+}
 
 /// A turn that thinks, calls a tool and answers; what it seals is named after its family.
 async fn turn(scene: &Scene, session: Option<&str>, family: &str, prompt: &str) -> String {
@@ -73,4 +79,27 @@ async fn a_conversation_changes_its_provider_in_the_middle_and_its_history_stays
         }
         scene.close().await;
     }
+}
+
+/// Codex and the loop have the same model here: only requests of the loop have the key of its providers and its prompt.
+async fn a_turn_on_codex_makes_no_request_of_the_loop(codex: Codex) {
+    let scene = scene_with(&codex).await;
+    let is_of_loop = |request: &ModelRequest| {
+        let has_key = request.headers.iter().any(|(_, value)| value.contains(KEY));
+        has_key || request.text.contains("You are Talaria, a coding agent")
+    };
+    scene.model.play([
+        Reply::new().function("talaria_recall", json!({ "query": "cache" })),
+        Reply::say("Codex answers."),
+    ]);
+    scene.run(&["exec", "Is there a cache?"]).await.exits(0).prints(&["Codex answers."]);
+    let of_codex = scene.model.requests();
+    assert!(of_codex.iter().any(|request| !request.tool_outputs().is_empty()), "its tools are Talaria's too");
+    assert_eq!(of_codex.iter().filter(|request| is_of_loop(request)).count(), 0, "{of_codex:#?}");
+    for family in FAMILIES {
+        scene.model.push(Reply::say("The loop answers."));
+        exec(&scene, family, &["Is there a cache?"]).await.exits(0).prints(&["The loop answers."]);
+        assert!(is_of_loop(&last(&scene)), "{family}");
+    }
+    scene.close().await;
 }

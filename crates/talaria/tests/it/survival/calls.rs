@@ -19,6 +19,7 @@ use super::fault::{ON_REAL, Strike};
 use super::lane::{LOOK, Lane, PATIENCE, program};
 use super::play::{People, newer_program, strike, wait_noticed};
 use super::{play_all, report};
+use crate::own_loop::reading_web::{Page, PageServer, says};
 
 /// The steps of the ledger, each with both sides. Between `after:tool-running` and `before:tool-done` is the effect.
 const POINTS: [&str; 8] = [
@@ -49,9 +50,10 @@ const ON_STAND_IN: [Strike; 10] = [
 /// Number of homes over which the faults on the stand-in are distributed.
 const STAND_INS: usize = 4;
 
-/// A tool, its arguments, the beginning of its result, and whether it only reads.
+/// A call under a name of its own: the tool, its arguments, the beginning of its result, and whether it only reads.
 #[derive(Clone, Copy)]
 struct Called {
+    name: &'static str,
     tool: &'static str,
     arguments: &'static str,
     result: &'static str,
@@ -63,9 +65,10 @@ struct Called {
 /// Counts in the database what the call with a number changed.
 type CountEffects = for<'a> fn(&'a Path, &'a str, usize) -> BoxFuture<'a, usize>;
 
-/// `NUMBER` in the arguments is another one for each fault.
-const CALLS: [Called; 4] = [
+/// `NUMBER` in the arguments is another one for each fault, `PAGE` the address of a page that may be read.
+const CALLS: [Called; 7] = [
     Called {
+        name: "talaria_recall",
         tool: "talaria_recall",
         arguments: r#"{"query":"cluster"}"#,
         result: "Passages with \"cluster\"",
@@ -73,6 +76,7 @@ const CALLS: [Called; 4] = [
         effects: None,
     },
     Called {
+        name: "talaria_memory",
         tool: "talaria_memory",
         arguments: r#"{"operations":[{"op":"add","scope":"notes","text":"fact NUMBER"}]}"#,
         result: "Memory (complete): 1 change, done.",
@@ -82,6 +86,7 @@ const CALLS: [Called; 4] = [
         }),
     },
     Called {
+        name: "talaria_skill",
         tool: "talaria_skill",
         arguments: r#"{"op":"propose","name":"skill-NUMBER","text":"---\nname: skill-NUMBER\ndescription: d\n---\n"}"#,
         result: "Proposal skp-",
@@ -91,13 +96,40 @@ const CALLS: [Called; 4] = [
         }),
     },
     Called {
+        name: "talaria_delegate",
         tool: "talaria_delegate",
         arguments: r#"{"op":"start","goals":[{"goal":"fact NUMBER"}]}"#,
         result: "Delegated tasks (complete): 1 of 1 started.",
         only_reads: false,
         effects: Some(|path, session, _| Box::pin(database::delegated(path, session))),
     },
+    Called {
+        name: "talaria_web",
+        tool: "talaria_web",
+        arguments: r#"{"url":"PAGE"}"#,
+        result: "Web page http://127.0.0.1:",
+        only_reads: true,
+        effects: None,
+    },
+    Called {
+        name: "talaria_memory-read",
+        tool: "talaria_memory",
+        arguments: r#"{"operations":[{"op":"read","find":"NUMBER"}]}"#,
+        result: "Entries: ",
+        only_reads: true,
+        effects: None,
+    },
+    Called {
+        name: "talaria_delegate-wait",
+        tool: "talaria_delegate",
+        arguments: r#"{"op":"wait","seconds":60}"#,
+        result: "Delegated tasks (complete): nothing is owed",
+        only_reads: true,
+        effects: None,
+    },
 ];
+/// The page that `talaria_web` reads.
+const PATH: &str = "/plan";
 
 /// One fault.
 #[derive(Clone, Copy)]
@@ -109,7 +141,7 @@ struct CallFault {
 
 impl CallFault {
     fn name(&self) -> String {
-        format!("calls/{}/{}/{}", self.called.tool, self.point, self.blow.word())
+        format!("calls/{}/{}/{}", self.called.name, self.point, self.blow.word())
     }
 }
 
@@ -126,15 +158,16 @@ fn faults(calls: &[Called], points: &[&'static str], strikes: &[Strike]) -> Vec<
     faults
 }
 
-/// Leaves two of three faults out for the tools after the first two: the ledger does the same for each of them, and the real Codex plays
-/// them all. `TALARIA_FAULT` and `TALARIA_FAULT_ROUNDS` leave out none.
-fn thin_out(faults: Vec<CallFault>) -> Vec<CallFault> {
+/// Leaves two of three faults out for the calls after the first ones: the ledger does the same for each of them. `turn` decides
+/// which. `TALARIA_FAULT` and `TALARIA_FAULT_ROUNDS` leave out none.
+fn thin_out(faults: Vec<CallFault>, whole: &[Called], turn: usize) -> Vec<CallFault> {
     if ["TALARIA_FAULT", "TALARIA_FAULT_ROUNDS"].iter().any(|name| std::env::var_os(name).is_some()) {
         return faults;
     }
-    let is_first = |fault: &CallFault| CALLS[..2].iter().any(|called| called.tool == fault.called.tool);
+    let is_whole = |fault: &CallFault| whole.iter().any(|called| called.name == fault.called.name);
     let numbered = faults.into_iter().enumerate();
-    numbered.filter(|(number, fault)| is_first(fault) || number % 3 == 0).map(|(_, fault)| fault).collect()
+    let played = numbered.filter(|(number, fault)| is_whole(fault) || number % 3 == turn);
+    played.map(|(_, fault)| fault).collect()
 }
 
 /// A model that calls the tool that the prompt names, and answers.
@@ -157,6 +190,7 @@ async fn play(
     lane: &mut Lane,
     fault: CallFault,
     number: usize,
+    page: &str,
     newer: &Path,
 ) -> Result<Vec<Violation>, String> {
     let CallFault { called, point, blow } = fault;
@@ -164,7 +198,7 @@ async fn play(
         lane.start_engine().await?;
     }
     let client = lane.client().await.ok_or("there is no engine")?;
-    let arguments = called.arguments.replace("NUMBER", &number.to_string());
+    let arguments = called.arguments.replace("NUMBER", &number.to_string()).replace("PAGE", page);
     let prompt = format!("call-{} {number} {arguments}", called.tool);
     let mut people = People::new(lane.home().join("run/engine.sock"));
     let mut trap = lane.points.trap(point, 0);
@@ -308,12 +342,16 @@ async fn examine(
     found
 }
 
-/// Plays faults one after another on one home.
+/// Plays faults one after another on one home, which may read a page of its own.
 async fn run_lane(mut lane: Lane, faults: Vec<CallFault>, on: String, newer: &Path) -> Tally {
     let mut tally = Tally::default();
+    let says_plan = says("200 OK\r\ncontent-type: text/html", b"<title>Plan</title><p>The pelican plan.</p>");
+    let pages = PageServer::start(vec![(PATH, Page::Bytes(says_plan))]).await;
+    lane.allow_pages(pages.port());
+    let page = pages.at(PATH);
     for (number, fault) in faults.into_iter().enumerate() {
         let name = format!("{} on {on}", fault.name());
-        let violations = play(&mut lane, fault, number, newer).await;
+        let violations = play(&mut lane, fault, number, &page, newer).await;
         lane.points.clear();
         tally.faults += 1;
         tally.on_real += usize::from(on != STAND_IN);
@@ -336,18 +374,15 @@ async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_tr
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
-    for codex in Codex::both() {
+    for (turn, codex) in Codex::both().into_iter().enumerate() {
         let model = model().await;
         let home = CodexHome::new(&model);
         let lane = Lane::new(model, home, &codex.native);
-        lanes.push(Box::pin(run_lane(
-            lane,
-            faults(&CALLS, &POINTS, &ON_REAL),
-            codex.version.to_owned(),
-            &newer,
-        )));
+        // Each tool, and of its further operations a part.
+        let faults = thin_out(faults(&CALLS, &POINTS, &ON_REAL), &CALLS[..5], turn);
+        lanes.push(Box::pin(run_lane(lane, faults, codex.version.to_owned(), &newer)));
     }
-    let on_stand_in = thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN));
+    let on_stand_in = thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN), &CALLS[..2], 0);
     for part in on_stand_in.chunks(on_stand_in.len().div_ceil(STAND_INS).max(1)) {
         let model = model().await;
         let home = CodexHome::new(&model);

@@ -51,9 +51,18 @@ impl Lane {
         let program = self.codex_home.root().join("allows");
         let script = "#!/bin/sh\ncat > /dev/null\necho '{\"decision\":\"allow\"}'\n";
         talaria_testkit::app_server::write_program(&program, script).unwrap();
+        self.configure_more(&format!("[hooks]\ntool_call = {:?}\n", program.to_str().unwrap()));
+    }
+
+    /// Allows `talaria_web` to read pages at this port of this machine, without a question.
+    pub(crate) fn allow_pages(&self, port: u16) {
+        self.configure_more(&format!("[web]\nnetwork = \"always\"\nallow = [\"127.0.0.1:{port}\"]\n"));
+    }
+
+    fn configure_more(&self, more: &str) {
         let config = self.home().join("config.toml");
         let text = fs::read_to_string(&config).unwrap();
-        fs::write(&config, format!("{text}[hooks]\ntool_call = {:?}\n", program.to_str().unwrap())).unwrap();
+        fs::write(&config, text + more).unwrap();
     }
 
     pub(crate) fn home(&self) -> PathBuf {

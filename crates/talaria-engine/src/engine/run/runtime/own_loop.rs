@@ -69,6 +69,7 @@ use hints::ProjectHints;
 use items::LeftSteps;
 use log::{LoopHead, StoredLog};
 pub(crate) use lost::close_lost_turn;
+use prompt::ProjectNote;
 pub(crate) use prompt_parts::loop_prompt_parts;
 use servers::LoopServers;
 pub(super) use side_question::LoopSideQuestion;
@@ -289,7 +290,11 @@ impl LoopRuntime {
                     journal.event(Event::Warning { message });
                 }
                 let has_search = self.engine.config().web.searxng_url.is_some();
-                let head = LoopHead { system: self.system_prompt(), has_search, server_tools: offer.tools };
+                let (system, warnings) = self.system_prompt();
+                for message in warnings {
+                    journal.event(Event::Warning { message });
+                }
+                let head = LoopHead { system, has_search, server_tools: offer.tools };
                 let row = log::head_row(journal.services(), ordinal, next, &head).ok_or_else(unsealed)?;
                 journal.change(Change::History(row));
                 next += 1;
@@ -435,8 +440,9 @@ impl LoopRuntime {
         TurnId::new(format!("{}-{ordinal}", self.session.short()))
     }
 
-    fn system_prompt(&self) -> Vec<String> {
-        prompt::system_prompt(&prompt::PromptFacts {
+    /// The system prompt, and what a person should know about it.
+    fn system_prompt(&self) -> (Vec<String>, Vec<String>) {
+        let prompt = prompt::system_prompt(&prompt::PromptFacts {
             cwd: &self.cwd,
             sandbox: self.sandbox,
             approval: self.approval,
@@ -445,7 +451,16 @@ impl LoopRuntime {
             has_network: self.has_network(),
             is_task: self.is_task,
             memory: self.memory.clone(),
-        })
+            project_chars: self.engine.config().model.project_chars(),
+        });
+        let mut warnings = Vec::new();
+        for ProjectNote { subject, trouble } in prompt.notes {
+            match trouble {
+                Some(trouble) => warnings.extend(self.engine.memory.report(&subject, trouble)),
+                None => self.engine.memory.settle(&subject),
+            }
+        }
+        (prompt.tiers, warnings)
     }
 
     fn setup(&self, provider: &LoopProvider, turn: TurnId, head: LoopHead) -> LoopSetup {

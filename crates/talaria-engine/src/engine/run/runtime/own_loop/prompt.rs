@@ -1,17 +1,23 @@
 //! The system prompt of the built-in loop: what the agent is and how its tools are used, what holds in this conversation, and
 //! what the project and the memory say. Static text first, so that providers can cache it; no clock and no counter.
+//!
+//! Instructions of a project that look planted are used all the same, as the persona is: the person reads that, once, and also
+//! which files are cut or cannot be read.
 
 use std::fs;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
+use talaria_core::memory::scan::flag;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_guard::redact::redact;
 use talaria_tools::sandbox::ExcludedTemporary;
 
 /// The files with instructions of a project, in the order in which one is looked for in a directory.
 pub(super) const PROJECT_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// The most that the instructions of a project may take, in characters.
-const LONGEST_INSTRUCTIONS: usize = 32_000;
+/// How much of a file that is too long is its beginning, and how much its end, in parts of ten.
+const BEGINNING: usize = 7;
+const END: usize = 2;
 
 const AGENT: &str = "\
 You are Talaria, a coding agent that works in the user's terminal and on the user's files. Finish what you are asked for: look \
@@ -44,10 +50,28 @@ pub(super) struct PromptFacts<'a> {
     pub(super) is_task: bool,
     /// The memory and the persona, if there is something.
     pub(super) memory: Option<String>,
+    /// The most that the instructions of the project may take, in characters.
+    pub(super) project_chars: usize,
 }
 
-/// The tiers of the prompt: the same for everyone, for this conversation, for this project.
-pub(super) fn system_prompt(facts: &PromptFacts<'_>) -> Vec<String> {
+/// The system prompt of a conversation.
+pub(super) struct SystemPrompt {
+    /// The same for everyone, for this conversation, for this project.
+    pub(super) tiers: Vec<String>,
+    /// What is wrong with a file in it, or no longer is.
+    pub(super) notes: Vec<ProjectNote>,
+}
+
+/// Something that can be wrong with a file of the project, for the person.
+pub(super) struct ProjectNote {
+    /// The file, and what about it.
+    pub(super) subject: String,
+    /// None if nothing is wrong.
+    pub(super) trouble: Option<String>,
+}
+
+/// Writes the system prompt of a conversation, and reads the files of its project for it.
+pub(super) fn system_prompt(facts: &PromptFacts<'_>) -> SystemPrompt {
     let sandbox = match facts.sandbox {
         Sandbox::ReadOnly => "read-only: commands may read everything and write nothing".to_owned(),
         Sandbox::WorkspaceWrite => workspace_words(facts),
@@ -72,12 +96,13 @@ pub(super) fn system_prompt(facts: &PromptFacts<'_>) -> Vec<String> {
         );
     }
     let mut tiers = vec![AGENT.to_owned(), place];
-    let project = project_instructions(facts.cwd);
+    let mut notes = Vec::new();
+    let project = project_instructions(facts.cwd, facts.project_chars, &mut notes);
     let parts: Vec<String> = facts.memory.iter().cloned().chain(project).collect();
     if !parts.is_empty() {
         tiers.push(parts.join("\n\n"));
     }
-    tiers
+    SystemPrompt { tiers, notes }
 }
 
 fn workspace_words(facts: &PromptFacts<'_>) -> String {
@@ -95,8 +120,9 @@ fn workspace_words(facts: &PromptFacts<'_>) -> String {
     words
 }
 
-/// The instructions of the project: from the root of its repository down to the working directory, the nearest last.
-fn project_instructions(cwd: &Path) -> Option<String> {
+/// The instructions of the project: from the root of its repository down to the working directory, the nearest last. Where not
+/// all of them have room, the nearest have.
+fn project_instructions(cwd: &Path, most: usize, notes: &mut Vec<ProjectNote>) -> Option<String> {
     let mut directories = Vec::new();
     for directory in cwd.ancestors() {
         directories.push(directory);
@@ -108,23 +134,65 @@ fn project_instructions(cwd: &Path) -> Option<String> {
     if !directories.last().is_some_and(|root| is_repository(root)) {
         directories.truncate(1);
     }
-    let mut text = String::new();
-    for directory in directories.into_iter().rev() {
-        let found = PROJECT_FILES.iter().find_map(|name| {
-            let path = directory.join(name);
-            Some((path.clone(), fs::read_to_string(&path).ok()?))
+    let mut room = most;
+    let mut parts = Vec::new();
+    for directory in directories {
+        let Some((path, content)) = instructions_in(directory, notes) else { continue };
+        let name = path.display();
+        let planted = flag(&content)
+            .map(|why| format!("{name} is used, but looks like planted instructions: {why}; check it"));
+        notes.push(ProjectNote { subject: format!("{name} planted"), trouble: planted });
+        let content = redact(content.trim());
+        let length = content.chars().count();
+        let cut = (length > room).then(|| match room {
+            0 => format!(
+                "{name} is left out: the project has more than {most} characters of instructions \
+                 (model.context_file_max_chars)"
+            ),
+            room => format!(
+                "{name} is cut: of its {length} characters {room} have room; shorten it or raise \
+                 model.context_file_max_chars"
+            ),
         });
-        let Some((path, content)) = found else { continue };
-        text.push_str(&format!("# Instructions from {}\n\n{}\n\n", path.display(), redact(content.trim())));
+        notes.push(ProjectNote { subject: format!("{name} cut"), trouble: cut });
+        if room > 0 {
+            let content = beginning_and_end(&content, room);
+            parts.push(format!("# Instructions from {name}\n\n{content}"));
+        }
+        room = room.saturating_sub(length);
     }
-    if text.is_empty() {
-        return None;
+    parts.reverse();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// The file with the instructions of a directory.
+fn instructions_in(directory: &Path, notes: &mut Vec<ProjectNote>) -> Option<(PathBuf, String)> {
+    PROJECT_FILES.iter().find_map(|name| {
+        let path = directory.join(name);
+        let (content, trouble) = match fs::read_to_string(&path) {
+            Ok(content) => (Some(content), None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => (None, Some(format!("{} is not used: {error}", path.display()))),
+        };
+        notes.push(ProjectNote { subject: format!("{} unread", path.display()), trouble });
+        Some((path, content?))
+    })
+}
+
+/// A text of at most this many characters, whose middle is left out if it is longer.
+fn beginning_and_end(text: &str, most: usize) -> String {
+    let length = text.chars().count();
+    if length <= most {
+        return text.to_owned();
     }
-    if let Some((at, _)) = text.char_indices().nth(LONGEST_INSTRUCTIONS) {
-        text.truncate(at);
-        text.push_str("\n[cut: the instructions of the project are longer than this]");
-    }
-    Some(text.trim_end().to_owned())
+    let (beginning, end) = (most * BEGINNING / 10, most * END / 10);
+    let at = |characters: usize| text.char_indices().nth(characters).map_or(text.len(), |(at, _)| at);
+    let left_out = length - beginning - end;
+    format!(
+        "{}\n[cut: {left_out} characters of this file are left out here; read the file for them]\n{}",
+        &text[..at(beginning)],
+        &text[at(length - end)..]
+    )
 }
 
 /// Codex's sandbox leaves empty directories of that name where commands may write, also in the temporary directory.
@@ -140,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    fn prompt(cwd: &Path) -> Vec<String> {
+    fn prompt_of(cwd: &Path, project_chars: usize) -> SystemPrompt {
         system_prompt(&PromptFacts {
             cwd,
             sandbox: Sandbox::WorkspaceWrite,
@@ -150,7 +218,12 @@ mod tests {
             has_network: false,
             is_task: false,
             memory: None,
+            project_chars,
         })
+    }
+
+    fn prompt(cwd: &Path) -> Vec<String> {
+        prompt_of(cwd, 32_000).tiers
     }
 
     #[test]
@@ -182,5 +255,26 @@ mod tests {
         let project = prompt(&inner).pop().unwrap();
         assert!(!project.contains("of another project"));
         assert!(project.find("of the root").unwrap() < project.find("of the inner").unwrap(), "{project}");
+    }
+    #[test]
+    fn the_nearest_instructions_have_room_first_and_a_person_learns_what_was_cut() {
+        let home = tempfile::tempdir().unwrap();
+        let (middle, inner) = (home.path().join("middle"), home.path().join("middle/inner"));
+        fs::create_dir_all(&inner).unwrap();
+        fs::create_dir(home.path().join(".git")).unwrap();
+        fs::write(home.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(home.path().join("AGENTS.md"), "of the root").unwrap();
+        fs::write(middle.join("AGENTS.md"), format!("first{}last", "é".repeat(991))).unwrap();
+        fs::write(inner.join("AGENTS.md"), "i".repeat(100)).unwrap();
+        let SystemPrompt { tiers, notes } = prompt_of(&inner, 600);
+        let project = tiers.last().unwrap();
+        assert!(project.contains(&"i".repeat(100)) && !project.contains("of the root"), "{project}");
+        assert!(project.contains("first") && project.trim_end().contains("last\n"), "{project}");
+        assert_eq!(project.matches('é').count(), 350 + 100 - "firstlast".len(), "{project}");
+        assert!(project.contains("[cut: 550 characters of this file are left out here"), "{project}");
+        let troubles: Vec<String> = notes.into_iter().filter_map(|note| note.trouble).collect();
+        let [cut, left_out] = &troubles[..] else { panic!("{troubles:?}") };
+        assert!(cut.contains("middle/AGENTS.md is cut: of its 1000 characters 500 have room"), "{cut}");
+        assert!(left_out.contains("AGENTS.md is left out: the project has more than 600"), "{left_out}");
     }
 }
