@@ -17,6 +17,7 @@ mod tests;
 mod wait;
 
 pub use classify::{classify_code, classify_frame, classify_response, refused_parameter};
+pub(crate) use wait::LONGEST_WAIT;
 
 /// Classes of failure of a model request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -10,14 +10,12 @@ use serde::{Deserialize, Serialize};
 use talaria_core::backoff::Backoff;
 
 use crate::attempt::AttemptStage;
-use crate::failure::{FailureClass, ModelFailure, WaitHint, refused_parameter};
+use crate::failure::{FailureClass, LONGEST_WAIT, ModelFailure, WaitHint, refused_parameter};
 
 /// Waits without a hint of the provider.
 const BACKOFF: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 /// How much a wait varies.
 const SPREAD: f64 = 0.2;
-/// A longer wait is the person's decision.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
 /// A change of a request before it is sent again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -5,7 +5,10 @@
 //! failure. A call that was cancelled is none either: the request about it says so. Called by the turn machine for raw calls,
 //! and by `rollout` for those in a file.
 
+use std::borrow::Cow;
+
 use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten;
 
 /// The longest text of a failure, in lines and in characters.
 const LINES: usize = 4;
@@ -61,10 +64,10 @@ fn shortened(text: &str) -> String {
     let text = redact(text);
     let lines: Vec<&str> = text.lines().take(LINES).collect();
     let first = lines.join("\n");
-    match first.char_indices().nth(CHARS) {
-        Some((end, _)) => format!("{}…", &first[..end]),
-        None if lines.len() < text.lines().count() => format!("{first} …"),
-        None => first,
+    match shorten(&first, CHARS) {
+        Cow::Owned(cut) => cut,
+        Cow::Borrowed(_) if lines.len() < text.lines().count() => format!("{first} …"),
+        Cow::Borrowed(_) => first,
     }
 }
 
@@ -125,7 +128,7 @@ mod tests {
         let key = format!("sk-proj-{}", "a1B2".repeat(12));
         let padding = "x".repeat(CHARS - 60);
         let text = failure("t", &format!("unsupported call: {padding} {key} {key}\nmore")).unwrap();
-        assert!(text.chars().count() <= CHARS + 1 && !text.contains(&key[..16]), "{text}");
+        assert!(text.chars().count() <= CHARS && !text.contains(&key[..16]), "{text}");
         let lines = failure("t", &format!("unsupported call: t\n{}", "line\n".repeat(9))).unwrap();
         assert_eq!(lines.lines().count(), LINES);
         assert!(lines.ends_with(" …"), "{lines}");

@@ -172,7 +172,7 @@ pub enum Event {
         /// Our name for it.
         id: TicketId,
     },
-    /// Talaria did not run for a while. Recovered events of that time precede this one, which describes what is
+    /// The engine was down for a while. Recovered events of that time precede this one, which describes what is
     /// missing.
     Gap(Gap),
     /// Tokens, as of the last model request.
@@ -318,7 +318,7 @@ pub enum Event {
         /// How long it was.
         bytes: usize,
     },
-    /// An answer of a model did not count: what was shown of it is not part of the conversation and must not be shown as such.
+    /// An answer of a model did not count: the text shown of it is not part of the conversation and must not be shown as such.
     AttemptVoid {
         /// Which attempt of the turn, from 1.
         attempt: u64,

@@ -60,7 +60,7 @@ impl Gap {
 
 /// Describes a gap: the recovered steps, what is missing, and the number of steps whose end is unknown.
 pub fn words(found: usize, missing: &[Missing], open: usize) -> String {
-    let mut words = "Talaria did not run for a while. ".to_owned();
+    let mut words = "The engine was down for a while. ".to_owned();
     words += &match found {
         0 => "No further step was found afterwards".to_owned(),
         1 => "One step was found afterwards".to_owned(),

@@ -13,6 +13,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, header};
 use hyper_util::rt::TokioIo;
 use talaria_core::config::PrivateHost;
+use talaria_guard::shorten::shorten;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 use url::{Host, Url};
@@ -209,13 +210,13 @@ impl PageFetcher {
 async fn collect_body(mut response: Response<Incoming>, limit: usize) -> Result<(Vec<u8>, bool), FetchError> {
     let encoding = text_header(&response, header::CONTENT_ENCODING).unwrap_or_default();
     let unpacked = BodyReader::new(&encoding, limit);
-    let mut body = unpacked.ok_or_else(|| FetchError::Encoding(shortened(&encoding)))?;
+    let mut body = unpacked.ok_or_else(|| unknown_encoding(&encoding))?;
     while let Some(frame) = response.frame().await {
         let frame = frame.map_err(|why| FetchError::Broken(why.to_string()))?;
         match body.push(&frame.into_data().unwrap_or_default()) {
             Taken::More => {}
             Taken::Full => return Ok((body.finish(), true)),
-            Taken::Broken => return Err(FetchError::Encoding(shortened(&encoding))),
+            Taken::Broken => return Err(unknown_encoding(&encoding)),
         }
     }
     Ok((body.finish(), false))
@@ -261,6 +262,7 @@ fn text_header(response: &Response<Incoming>, name: header::HeaderName) -> Optio
     Some(String::from_utf8_lossy(response.headers().get(name)?.as_bytes()).into_owned())
 }
 
-fn shortened(text: &str) -> String {
-    text.chars().take(40).collect()
+/// The name of an encoding that is not known, as a server wrote it.
+fn unknown_encoding(name: &str) -> FetchError {
+    FetchError::Encoding(shorten(name, 40).into_owned())
 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use talaria_guard::plain;
 use talaria_guard::redact::redact;
+use talaria_guard::shorten::shorten;
 use url::Url;
 
 use crate::charset::decode;
@@ -18,6 +19,10 @@ use crate::pdf_reader::PdfText;
 const PART: usize = 8_500;
 /// How many characters are shown on either side of a match.
 const AROUND: usize = 300;
+/// How many characters of a title are shown.
+const TITLE: usize = 200;
+/// How much of a title is read, in bytes.
+const TITLE_READ: usize = 10_000;
 /// The longest text that is kept of a page, in bytes.
 pub(crate) const LONGEST: usize = 2_000_000;
 
@@ -101,8 +106,10 @@ pub fn read_page(fetched: FetchedBody) -> Result<WebPage, String> {
     Ok(WebPage { url, status, content_type, title, text, notes, parts })
 }
 
+/// The title on one short line. Secrets are masked before it is cut: half a secret could not be recognised.
 fn cleaned_title(title: &str) -> String {
-    plain::one_line(&redact(&shortened(title, 200))).into_owned()
+    let title = redact(&title[..title.floor_char_boundary(TITLE_READ)]);
+    shorten(&plain::one_line(&title), TITLE).into_owned()
 }
 
 /// The text without secrets and control characters, cut at the limit, which is then noted.
@@ -207,10 +214,6 @@ fn divide(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-fn shortened(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -240,6 +243,9 @@ mod tests {
         let html = format!("<title>a\u{1b}b {key}</title><p>x");
         let page = read_page(fetched("text/html; charset=utf-8", html.as_bytes())).unwrap();
         assert!(page.title.as_deref().is_some_and(|title| title.starts_with("a␛b [redacted")), "{page:?}");
+        // The limit of a title is in the middle of the secret.
+        let title = cleaned_title(&format!("{} {key}", "x".repeat(TITLE - 10)));
+        assert!(!title.contains(&key[..6]) && title.chars().count() <= TITLE, "{title}");
     }
 
     #[test]

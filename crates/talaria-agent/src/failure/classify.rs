@@ -6,8 +6,10 @@
 use serde_json::Value;
 
 use super::body::{ErrorReport, bounded, read_body, read_value};
-use super::{FailureClass as Class, FailureEvidence as Evidence, FailureScope, ModelFailure, WaitHint, wait};
-use crate::retry::LONGEST_WAIT;
+use super::{
+    FailureClass as Class, FailureEvidence as Evidence, FailureScope, LONGEST_WAIT, ModelFailure, WaitHint,
+    wait,
+};
 
 /// Classifies a response whose status says no, or whose body is no answer.
 pub fn classify_response(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelFailure {

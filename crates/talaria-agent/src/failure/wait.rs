@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::WaitHint;
 use super::body::ErrorReport;
 
+/// A longer wait is the person's decision.
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(120);
+
 /// Returns the strongest hint: milliseconds, seconds or a date in a header, a time in the body, the reset of a limit that
 /// is used up, words.
 pub(super) fn hint(headers: &[(String, String)], report: &ErrorReport) -> Option<WaitHint> {

@@ -1,7 +1,7 @@
 //! `reasoning_details` of a relay: blocks of reasoning that are streamed in fragments and go back whole.
 //!
 //! A fragment continues a block with the same index, kind and id. A block that came in one piece, or without an index, is
-//! kept byte for byte: the vendor behind the relay verifies what it signed.
+//! kept byte for byte: the vendor that the relay calls verifies what it signed.
 
 use serde_json::{Map, Value};
 

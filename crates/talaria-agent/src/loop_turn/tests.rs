@@ -800,7 +800,7 @@ fn an_answer_that_reached_a_limit_is_not_complete_whatever_the_server_says() {
     assert_eq!(cut.count("end 1 incomplete +1"), 1, "its row says so: {:#?}", cut.lines);
     let full = play("ollama", 4_000, 96);
     assert_eq!(message(&full), "the answer is incomplete: the model's context is full");
-    // What was cut of the input is not known: the answer counts, with a warning.
+    // How much of the input was cut is not known: the answer counts, with a warning.
     let overflow = play("glm", 5_000, 20);
     assert_eq!(overflow.report().outcome.word(), "completed");
     assert_eq!(overflow.count("emit warning"), 1, "{:#?}", overflow.lines);

@@ -72,6 +72,6 @@ fn an_end_that_nobody_knows_is_named() {
     assert_eq!(names(Course::Runs), ["c2"]);
     assert_eq!(names(Course::Over), ["c1", "c2", "c3"]);
     let gap = Gap::new(Some(7), 1, without_end(&begun, &found, Course::Runs), Extent::Messages);
-    expect![[r#"{"since":7,"found":1,"open":["c2"],"missing":["pieces","steps","ends"],"message":"Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; a step had begun before, and whether it has ended is not known"}"#]]
+    expect![[r#"{"since":7,"found":1,"open":["c2"],"missing":["pieces","steps","ends"],"message":"The engine was down for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; a step had begun before, and whether it has ended is not known"}"#]]
         .assert_eq(&serde_json::to_string(&gap).unwrap());
 }

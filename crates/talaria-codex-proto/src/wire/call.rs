@@ -106,10 +106,6 @@ pub const METHODS: &[&str] = &[
     CommandTerminate::METHOD,
 ];
 
-/// The methods that Talaria calls only where the version has them.
-pub const NEWER_METHODS: &[&str] =
-    &[TerminalsList::METHOD, TerminalsTerminate::METHOD, ThreadSample::METHOD, ThreadSampleCancel::METHOD];
-
 /// Opens a connection.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,7 @@ use talaria_codex_proto::wire::notification::{Notification, TurnStatus};
 use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput};
 use talaria_core::ids::TicketId;
-use talaria_core::input::InputPart;
+use talaria_core::input::{InputPart, input_text};
 use talaria_core::outcome::Report;
 use talaria_core::transcript::{ProjectionLimits, Projector, SentInput};
 use talaria_core::veil::EventRedactor;
@@ -30,8 +30,6 @@ mod taken;
 mod telling;
 
 use taken::Taken;
-
-use telling::text_of;
 
 /// How often pieces of text are looked at, at most: waking up for each of a thousand a second costs more than they do.
 const PACE: Duration = Duration::from_millis(2);
@@ -155,7 +153,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             self.tell(Event::Warning { message });
         }
         if self.prompt.deed == Deed::Words {
-            self.remember_said(&text_of(&self.prompt.input));
+            self.remember_said(&input_text(&self.prompt.input));
         }
         let host = self.session.current.get();
         if self.session.is_doubtful || !host.is_alive() {

@@ -142,7 +142,7 @@ pub struct TaskStarted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskSent {
-    /// Which turn it is, if none runs before it.
+    /// Which turn it is, unless another one runs before it.
     pub turn: Option<i64>,
     /// Does it wait until the turn that runs has ended?
     pub waits: bool,

@@ -2,7 +2,7 @@
 //! is not on the disk.
 //!
 //! The session calls it for every event and, before anything with consequences outside, `keep`. A disk that is full or
-//! busy is waited for: a turn whose steps cannot be recorded must not continue. Only pieces of text may be lost.
+//! busy is waited for: a turn whose steps cannot be recorded must not continue. Only pieces of text may be lost. `counts` adds tokens and the progress to the next review.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use talaria_core::event::{Event, QueuedInput, Stage, Started};
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TicketId, TurnId};
 use talaria_core::input::InputPart;
 use talaria_core::item::{ItemBody, Status};
-use talaria_core::learning::progress::{ReviewCount, ReviewProgress, ReviewTurnEnd};
-use talaria_core::outcome::{Outcome, Report};
+use talaria_core::learning::progress::ReviewProgress;
+use talaria_core::outcome::Outcome;
 use talaria_core::tool::{OfferedTool, ToolInvocation, contract};
 use talaria_core::transcript::Message;
 use talaria_store::{
-    Batch, Change, NewEvent, NewModelUsage, NewTurnRow, RequestPatch, RequestState, ResultCarrier,
-    ReviewStep, SessionPatch, SessionRow, Store, StoreError, ToolCallKey, TurnRow, UsagePurpose,
+    Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, SessionPatch, SessionRow,
+    Store, StoreError, ToolCallKey, TurnRow,
 };
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -42,6 +42,7 @@ use talaria_home::clock::now_ms;
 use talaria_home::faults;
 
 pub(crate) mod asker;
+mod counts;
 pub(crate) mod feed;
 pub(crate) mod follow;
 pub(crate) mod own_question;
@@ -213,59 +214,6 @@ impl Journal {
     pub(crate) fn use_skill(&mut self, folder: &Path) {
         let (folder, step) = (folder.to_string_lossy().into_owned(), format!("turn-{}", self.ordinal));
         self.changes.push(Change::SkillUse { folder, step });
-    }
-
-    /// Counts what makes a review due, from what is stored on.
-    pub(crate) fn learn(&mut self, progress: Option<ReviewProgress>) {
-        self.progress = progress;
-    }
-
-    /// Counts what an earlier engine recorded of this turn.
-    pub(crate) fn count_again(&mut self, events: &[Event]) {
-        if let Some(progress) = &mut self.progress {
-            events.iter().for_each(|event| progress.count(event));
-        }
-    }
-
-    /// Records that untrusted text was added to the input, which restricts a review to proposals.
-    pub(crate) fn note_foreign_text(&mut self) {
-        self.changes.push(Change::ReviewCount(ReviewCount { is_foreign: true, ..ReviewCount::default() }));
-    }
-
-    /// Records a step of a review, at a point for tests that stop there.
-    pub(crate) fn review(&mut self, id: i64, step: ReviewStep, point: &'static str) {
-        self.points.push(point);
-        self.changes.push(Change::Review(id, step));
-    }
-
-    /// A turn that Codex took has ended: it counts, and perhaps a review is due. Both are written with the outcome.
-    fn end_progress(&mut self, report: &Report) {
-        let Some(progress) = self.progress.take().filter(|_| self.turn.is_some()) else { return };
-        let ReviewTurnEnd { count, due } = progress.end(report);
-        self.changes.push(Change::ReviewCount(count));
-        if let Some(due) = due {
-            self.points.push("review-due");
-            self.changes.push(Change::ReviewDue { last_turn: self.ordinal, due });
-        }
-    }
-
-    /// The turn is on the built-in loop, whose requests are counted one by one.
-    pub(crate) fn count_attempts(&mut self) {
-        self.counts_attempts = true;
-    }
-
-    /// Records what a turn cost that the runtime accepted, in the same transaction as its outcome.
-    fn count_usage(&mut self, report: &Report) {
-        if self.turn.is_none() || self.counts_attempts {
-            return;
-        }
-        let model = self.started.as_ref().map(|started| started.model.clone());
-        self.changes.push(Change::ModelUsage(NewModelUsage {
-            name: format!("turn/{}", self.ordinal),
-            purpose: UsagePurpose::Turn,
-            model: model.filter(|model| !model.is_empty()),
-            usage: report.usage,
-        }));
     }
 
     /// Results of delegated tasks may reach the runtime with this turn.

@@ -69,7 +69,12 @@ impl Schemas {
 
 fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
     let number = |name: &str, means: &str| parameter(name, &json!({"type": "integer", "minimum": 0}), means);
-    let page = || vec![number("after", "Only greater numbers."), number("limit", "At most so many.")];
+    let page = || {
+        vec![
+            number("after", "Only greater numbers."),
+            number("limit", "The largest number of entries to return."),
+        ]
+    };
     match route.name {
         "info" => schemas.gives::<EngineInfo>(),
         "status" => schemas.gives::<EngineStatus>(),
@@ -93,10 +98,10 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "messages" => Shape { query: page(), ..schemas.gives::<Vec<StoredMessage>>() },
         "search" => {
             let words = json!({"type": "string"});
-            let mut words = parameter("words", &words, "What is looked for.");
+            let mut words = parameter("words", &words, "The words to search for.");
             words["required"] = json!(true);
             Shape {
-                query: vec![words, number("limit", "At most so many.")],
+                query: vec![words, number("limit", "The largest number of entries to return.")],
                 ..schemas.gives::<Vec<SearchHit>>()
             }
         }

@@ -96,7 +96,7 @@ impl SqliteStore {
                 .execute(&mut *conn)
                 .await?;
                 model_usage::count_abandoned(conn, at).await?;
-                // What was not sent cost nothing and is not counted.
+                // A request that was not sent cost nothing and is not counted.
                 let planned = sqlx::query(
                     "update model_attempt set state = 'ended', ending = 'abandoned', ended_at = $2, usage = $3
                      where state = 'planned' and epoch < $1",

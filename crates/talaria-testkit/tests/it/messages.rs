@@ -7,7 +7,8 @@
 //! help), literals in patterns (input that is recognised), SQL, and the files of `NOT_MESSAGES`. talaria-testkit is not
 //! listed: only developers read its texts.
 //!
-//! `BANNED` has phrases of the dialect that an earlier version was written in. They fail in every message and in the help.
+//! `BANNED` has phrases of the dialect that an earlier version was written in. They fail in every message, in the help and in
+//! the document of the API.
 //!
 //! Who may write to standard output and standard error is checked as well (`messages/printing.rs`).
 
@@ -23,6 +24,7 @@ use std::sync::LazyLock;
 use collect::{FileTexts, texts_of};
 use expect_test::expect_file;
 use regex::Regex;
+use serde_json::Value;
 
 /// Phrases that are not natural English here, as regular expressions of lower-case text, and what to write instead.
 const BANNED: &[(&str, &str)] = &[
@@ -173,6 +175,34 @@ fn no_help_text_has_a_banned_phrase() {
     let page = fs::read_to_string(crates().parent().unwrap().join("docs/reference/command-line.md")).unwrap();
     let phrases = phrases();
     let wrong: Vec<String> = page.lines().flat_map(|line| banned(line, &phrases)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The texts for people in a JSON document, wherever they are in it.
+fn descriptions(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .flat_map(|(name, value)| match value {
+                Value::String(text) if ["description", "summary", "title"].contains(&name.as_str()) => {
+                    vec![text.as_str()]
+                }
+                _ => descriptions(value),
+            })
+            .collect(),
+        Value::Array(values) => values.iter().flat_map(descriptions).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn no_description_of_the_api_has_a_banned_phrase() {
+    let text = fs::read_to_string(crates().parent().unwrap().join("docs/openapi.json")).unwrap();
+    let document = serde_json::from_str(&text).unwrap();
+    let texts = descriptions(&document);
+    assert!(texts.len() > 500, "{} descriptions", texts.len());
+    let phrases = phrases();
+    let wrong: Vec<String> = texts.into_iter().flat_map(|text| banned(text, &phrases)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -25,7 +25,7 @@ fn a_turn_that_still_runs_goes_on_where_it_was() {
           => read the thread
         < u delta m1 lo
         found running u | completed command c1
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit text_delta delta=lo item=m1
         < u item completed message m1 hello
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
@@ -54,7 +54,7 @@ fn what_was_missed_is_told_once_and_before_what_comes() {
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit item_started item.command=ls item.cwd=/w item.id=c2 item.kind=command item.status=in_progress
           => emit item_completed item.id=item-3 item.kind=agent_message item.text=two
-          => emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap found=3 message="The engine was down for a while. 3 steps were found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit item_completed item.command=ls item.cwd=/w item.id=c3 item.kind=command item.status=completed
         < u item completed command c2
           => emit item_completed item.command=ls item.cwd=/w item.id=c2 item.kind=command item.status=completed
@@ -76,7 +76,7 @@ fn a_turn_that_ended_meanwhile_has_its_outcome_and_its_answer() {
         found ended u completed | completed command c1 | completed message m1 done
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
           => emit item_completed item.id=m1 item.kind=agent_message item.text=done
-          => emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
+          => emit gap found=2 message="The engine was down for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
           => emit outcome outcome=completed text=done usage.partial=true
           => finish completed exit 0
     "#]]);
@@ -121,7 +121,7 @@ fn a_turn_that_was_accepted_and_is_not_there_is_lost() {
         tick
           => read the thread
         found absent
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; the conversation does not have the turn" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
@@ -137,7 +137,7 @@ fn input_that_was_sent_is_there_as_soon_as_its_turn_begins() {
         < old item completed message m0 late
         < u begins
           => emit turn_started turn=u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u item completed message m1 hello
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
         < u ends completed
@@ -156,7 +156,7 @@ fn input_that_was_sent_may_run_by_now() {
         found running u
           => emit ledger stage=accepted
           => emit turn_started turn=u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit item_started item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=in_progress
         < u ends completed
     "#]]);
@@ -180,7 +180,7 @@ fn interrupted_is_believed_of_an_idle_thread_the_third_time() {
         tick
           => read the thread
         found interrupted u idle
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit outcome by=user outcome=interrupted usage.partial=true
           => finish interrupted exit 4
     "#]]);
@@ -195,7 +195,7 @@ fn interrupted_is_not_believed_of_a_turn_that_speaks() {
           => read the thread
         found interrupted u idle
         < u item completed message m1 hello
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit item_completed item.id=m1 item.kind=agent_message item.text=hello
         < u ends completed
           => emit outcome outcome=completed text=hello usage.partial=true
@@ -213,7 +213,7 @@ fn a_turn_that_was_to_stop_is_stopped_once_it_is_known_to_run() {
         interrupt by user
           => emit interrupting by=user
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => interrupt u
         < u ends interrupted
           => emit outcome by=user outcome=interrupted usage.partial=true
@@ -232,7 +232,7 @@ fn a_dead_codex_is_believed_only_what_it_wrote() {
           => read the thread
         found ended u interrupted | started command c1 | completed message m1 so
           => emit item_completed item.id=m1 item.kind=agent_message item.text=so
-          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
+          => emit gap found=1 message="The engine was down for a while. One step was found afterwards; pieces of text and output from that time may be missing; a step had begun before, and whether it has ended is not known" missing=["pieces","ends"] open=["c1"] since=1000
           => emit item_abandoned item=c1
           => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Codex died" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
@@ -252,7 +252,7 @@ fn a_request_that_is_offered_again_keeps_its_ticket_and_is_told_once() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
         answer req-1 accept by user
           => emit request_closed by=user decision=accept id=req-1
@@ -281,7 +281,7 @@ fn an_answer_on_record_is_written_when_its_request_is_offered_again() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
           => emit request_closed by=user decision=accept id=req-1
           => delivering req-1 by user
@@ -314,7 +314,7 @@ fn an_answer_that_was_being_written_is_written_again_and_not_told_again() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
           => delivering req-1 by user
           => reply id=0 {"decision":"decline"}
@@ -343,7 +343,7 @@ fn an_answer_that_was_being_written_to_a_codex_that_does_not_ask_again_has_arriv
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         wake
           => wake 5000ms
         at 5000ms
@@ -371,7 +371,7 @@ fn a_question_that_is_not_asked_again_is_void() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         wake
           => wake 5900ms
         at 5900ms
@@ -402,7 +402,7 @@ fn an_answer_that_comes_before_the_request_is_offered_again_waits_for_it() {
         answer req-1 accept by user
         answer req-1 decline by demo
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
           => emit request_closed by=user decision=accept id=req-1
           => delivering req-1 by user
@@ -432,7 +432,7 @@ fn a_secret_answer_is_not_on_record_so_the_question_is_put_again() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 questions
           => emit warning message="an answer was not stored, so the question is asked again"
           => opened req-1 as id=0
@@ -474,7 +474,7 @@ fn an_answer_that_a_dead_codex_may_have_is_called_unknown_and_one_that_it_cannot
         restart without codex
           => read the thread
         found ended u interrupted
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing" missing=["pieces"] open=[] since=1000
           => emit delivery_unknown id=req-1
           => fate req-1 delivery unknown
           => emit request_closed by=user decision=accept id=req-2 why="Codex ended before it got this answer: kept for the next turn, if that asks the same"
@@ -611,13 +611,13 @@ fn the_real_codex_repeats_nothing_of_a_turn_that_runs() {
     check_captured(
         captured!("0.130.0", "running-resume"),
         expect![[
-            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
+            r#"emit gap message="The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
         ]],
     );
     check_captured(
         captured!("0.166.0", "running-resume"),
         expect![[
-            r#"emit gap message="Talaria did not run for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
+            r#"emit gap message="The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing" miss"#
         ]],
     );
 }
@@ -629,14 +629,14 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_runs() {
         expect![[r#"
             emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
             emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
-            emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
+            emit gap found=2 message="The engine was down for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
     );
     check_captured(
         captured!("0.166.0", "later-resume"),
         expect![[r#"
             emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
             emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
-            emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
+            emit gap found=2 message="The engine was down for a while. 2 steps were found afterwards; pieces of text and output from that time may be missing" mis"#]],
     );
 }
 
@@ -647,7 +647,7 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
         expect![[r#"
             emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
             emit item_completed item.id=item-5 item.kind=agent_message item.phase=final_answer item.text=done
-            emit gap found=2 message="Talaria did not run for a while. 2 steps were found afterwards; commands and other steps from that time may be missing, and 
+            emit gap found=2 message="The engine was down for a while. 2 steps were found afterwards; commands and other steps from that time may be missing, and 
             emit outcome outcome=completed text=done usage.partial=true
             finish completed exit 0"#]],
     );
@@ -657,7 +657,7 @@ fn the_real_codex_tells_what_was_missed_of_a_turn_that_ended() {
             emit item_completed item.id=msg_4_0 item.kind=agent_message item.text="half whole"
             emit item_completed item.command="/bin/bash -lc 'echo three'" item.cwd=/home/dev/work item.id=call_4_1 item.kind=command item.output="three\n" item.st
             emit item_completed item.id=msg_5_0 item.kind=agent_message item.phase=final_answer item.text=done
-            emit gap found=3 message="Talaria did not run for a while. 3 steps were found afterwards; pieces of text and output from that time may be missing" mis
+            emit gap found=3 message="The engine was down for a while. 3 steps were found afterwards; pieces of text and output from that time may be missing" mis
             emit outcome outcome=completed text=done usage.partial=true
             finish completed exit 0"#]],
     );
@@ -695,7 +695,7 @@ fn a_conversation_that_cannot_be_read_is_read_five_times_a_second_apart() {
         tick
           => read the thread
         found unreadable busy
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
           => emit outcome hint="check what it did before you send the prompt again; `talaria doctor` checks the installation" message="Talaria ended while the turn ran; busy" next_step.step=check_effects outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
@@ -713,7 +713,7 @@ fn a_conversation_that_can_be_read_at_the_fifth_attempt_goes_on() {
         found unreadable busy
         found unreadable busy
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
           => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
@@ -743,7 +743,7 @@ fn sub_agents_are_followed_after_an_adoption() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < child/x item started command k1
         < child/x item completed command k2
         < child/x item completed message k3 whole
@@ -781,7 +781,7 @@ fn a_sub_agent_that_had_ended_is_not_running_after_an_adoption() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
           => emit outcome outcome=completed usage.partial=true
           => finish completed exit 0
@@ -800,7 +800,7 @@ fn tokens_reported_to_no_engine_are_not_counted_as_none() {
           => read the thread
         found running u | completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap found=1 message="The engine was down for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
           => emit outcome outcome=completed usage.input=100 usage.partial=true usage.total=100
           => finish completed exit 0 total at least 1100
@@ -819,7 +819,7 @@ fn the_next_total_makes_up_for_a_missed_one() {
           => read the thread
         found running u | completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap found=1 message="The engine was down for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u usage 1500
           => emit usage_updated context=7 input=7 turn.input=500 turn.total=500 window=1000
         < u ends completed
@@ -838,7 +838,7 @@ fn a_turn_on_a_total_that_is_not_known_is_a_lower_bound_after_a_restart() {
           => read the thread
         found running u | completed command c1
           => emit item_completed item.command=ls item.cwd=/w item.id=c1 item.kind=command item.status=completed
-          => emit gap found=1 message="Talaria did not run for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap found=1 message="The engine was down for a while. One step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u usage 5007
           => emit usage_updated context=7 input=7 turn.input=7 turn.partial=true turn.total=7 window=1000
         < u ends completed

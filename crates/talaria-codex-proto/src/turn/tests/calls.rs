@@ -195,7 +195,7 @@ fn after_a_restart_the_file_tells_what_failed_meanwhile_and_nothing_twice() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u ends completed
           => look up what was not told
         untold failed update_plan c1 unsupported call: update_plan

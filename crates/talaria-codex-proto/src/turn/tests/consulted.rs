@@ -128,7 +128,7 @@ fn the_next_engine_asks_the_hook_again_unless_a_person_was_asked() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
           => consult req-2 {"tool":"command","input":{"command":"ls","cwd":"/w"},"place":"undecidable","is_cut":false}
         verdict req-2 ask
@@ -136,7 +136,7 @@ fn the_next_engine_asks_the_hook_again_unless_a_person_was_asked() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < u asks 0 command c1
         answer req-2 accept by user
           => emit request_closed by=user decision=accept id=req-2

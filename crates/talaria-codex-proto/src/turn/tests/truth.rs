@@ -79,7 +79,7 @@ fn a_step_that_another_client_decided_about_may_have_run() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; 2 steps had begun before, and whether they have ended is not known" missing=["pieces","steps","ends"] open=["c1","c2"] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; 2 steps had begun before, and whether they have ended is not known" missing=["pieces","steps","ends"] open=["c1","c2"] since=1000
         < u resolved 1
           => emit request_closed by=other_client decision=void id=req-2
         < u ends completed
@@ -164,7 +164,7 @@ fn after_a_restart_it_is_still_known_that_a_step_did_not_run() {
         restart
           => read the thread
         found running u
-          => emit gap message="Talaria did not run for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; a step had begun before, and whether it has ended is not known" missing=["pieces","steps","ends"] open=["c1"] since=1000
+          => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; a step had begun before, and whether it has ended is not known" missing=["pieces","steps","ends"] open=["c1"] since=1000
         < u asks 0 command c1
         interrupt by user
           => emit interrupting by=user

@@ -2,7 +2,6 @@
 
 use talaria_codex_proto::turn::sub_agents;
 use talaria_core::event::Event;
-use talaria_core::input::InputPart;
 use talaria_core::transcript::{Message, Projector};
 use talaria_guard::redact::redact;
 
@@ -64,13 +63,4 @@ fn project(projector: &mut Projector, event: &Event) {
         Event::Outcome(report) => projector.finish(&report.outcome),
         _ => {}
     }
-}
-
-/// The person's input as text; images are named.
-pub(super) fn text_of(input: &[InputPart]) -> String {
-    let part = |part: &InputPart| match part {
-        InputPart::Text { text } => Some(text.clone()),
-        InputPart::LocalImage { path } => Some(format!("[image {path}]")),
-    };
-    input.iter().filter_map(part).collect::<Vec<_>>().join("\n")
 }

@@ -341,7 +341,7 @@ impl Actor {
         };
         match journal.broken_by().cloned() {
             None => Ok(report),
-            // What was to be written contradicts the rows, so writing it again does not help, and no other engine is in charge.
+            // The write contradicts the rows, so writing it again does not help, and no other engine is in charge.
             Some(StoreError::Conflict(why)) => {
                 let why = format!("Talaria could not record what happened in the turn: {why}");
                 self.conversation = None;

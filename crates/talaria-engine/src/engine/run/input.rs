@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use talaria_core::api::{Problem, ProblemCode};
-use talaria_core::input::InputPart;
+use talaria_core::input::{InputPart, input_text};
 use talaria_guard::redact::redact;
 use talaria_guard::shorten::shorten;
 
@@ -85,12 +85,7 @@ pub(crate) fn of(said: String, images: &[String]) -> Result<Vec<InputPart>, Prob
 
 /// The input as text, with secrets masked; images are named.
 pub(crate) fn shown(input: &[InputPart]) -> String {
-    let part = |part: &InputPart| match part {
-        InputPart::Text { text } => Some(text.clone()),
-        InputPart::LocalImage { path } => Some(format!("[image {path}]")),
-    };
-    let text = input.iter().filter_map(part).collect::<Vec<_>>().join("\n");
-    redact(&text).to_string()
+    redact(&input_text(input)).to_string()
 }
 
 /// The first line of what was said, in one short line.

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use talaria_core::event::AgentPhase;
 use talaria_core::ids::{ItemId, ThreadId};
 use talaria_core::item::{AgentState, Item};
+use talaria_guard::shorten::shorten;
 
 use super::cell::{Folding, Page};
 use super::wrap::{Break, wrap};
@@ -189,6 +190,5 @@ impl Crew {
 }
 
 fn shortened(step: &str) -> String {
-    let end = step.floor_char_boundary(LONGEST_STEP);
-    plain_line(step[..end].trim()).into_owned()
+    plain_line(&shorten(step.trim(), LONGEST_STEP)).into_owned()
 }

@@ -4,6 +4,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use talaria_testkit::eventually;
 use talaria_testkit::model_peers::Aimock;
 
 use crate::own_loop::{FAMILIES, KEY, answer, prefer};
@@ -149,12 +150,8 @@ async fn aimock_streams_to_a_task_that_is_steered_and_to_one_that_is_stopped() {
 
         let before = peer.journal().await.unwrap().len();
         let task = start(&scene, &["count for ever"]).await;
-        let until = async {
-            while peer.journal().await.unwrap().len() == before {
-                tokio::task::yield_now().await;
-            }
-        };
-        until.await;
+        let has_asked = async || (peer.journal().await.unwrap().len() > before).then_some(());
+        eventually("the task asks its model", has_asked).await;
         scene.run(&["task", "interrupt", &task]).await.exits(0);
         rest(&scene).await;
         let stopped = shown(&scene, &task).await;

@@ -3,9 +3,11 @@
 //! The first line says what it contains and whether it is complete; the last one how to get the rest. The text stays
 //! below the maximum length of a tool result.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use talaria_core::config::RecallScope;
+use talaria_guard::shorten::shorten;
 use talaria_store::{MessageMatch, MessageRow, SessionRow};
 
 use super::COUNTED;
@@ -87,7 +89,7 @@ impl FoundPassages<'_> {
         let _ = writeln!(text, "\n{NOTE}");
         for FoundPassage { hit, title, is_own } in passages {
             let (when, role, session, seq) = (time(hit.at), &hit.role, &hit.session, hit.seq);
-            let (title, snippet) = (shortened(title.as_deref()), hit.snippet.marked("[", "]"));
+            let (title, snippet) = (short_title(title.as_deref()), hit.snippet.marked("[", "]"));
             let this = if *is_own { " (this conversation)" } else { "" };
             let _ = writeln!(
                 text,
@@ -136,13 +138,13 @@ impl ReadPassage<'_> {
             (true, true) => format!("\n\nContinues with around {}.", last.seq + 1),
             (true, false) => String::new(),
         };
-        let title = shortened(self.session.title.as_deref());
+        let title = short_title(self.session.title.as_deref());
         Ok(format!("Conversation {title:?}, session {id}: {whole}.\n{NOTE}\n\n{shown}{end}"))
     }
 }
 
-fn shortened(title: Option<&str>) -> String {
-    title.unwrap_or("untitled").chars().take(TITLE).collect()
+fn short_title(title: Option<&str>) -> Cow<'_, str> {
+    shorten(title.unwrap_or("untitled"), TITLE)
 }
 
 /// Divides a text into pages, at the end of a line where one is near.

@@ -361,7 +361,7 @@ impl<'a> RunningLoop<'a> {
     async fn send_unsent(&mut self) -> Result<(), Unrecorded> {
         match self.unsent.take() {
             Some(UnsentRequest { request, attempt, wait }) => {
-                // If the key is still missing, the turn is shown as waiting anew.
+                // If the key is still missing, the turn is shown as waiting again.
                 drop(wait);
                 if !matches!(self.key(), KeyState::Missing { .. }) {
                     self.journal.change(attempt_rows::sent(attempt_rows::key(self.ordinal, attempt)));
