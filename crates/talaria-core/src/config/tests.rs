@@ -15,7 +15,7 @@ fn check(text: &str, expected: &Expect) -> Config {
         Err(problem) => (Config::default(), vec![problem]),
     };
     let told: Vec<String> =
-        problems.iter().map(|p| format!("{:?} {p}\n", p.severity).to_lowercase()).collect();
+        problems.iter().map(|p| format!("{} {p}\n", format!("{:?}", p.severity).to_lowercase())).collect();
     expected.assert_eq(&told.concat());
     config
 }
@@ -99,9 +99,9 @@ fn variables_for_commands_are_named_and_none_is_talarias_own() {
     let config = check(
         "[tools]\nenvironment = [\"GH_TOKEN\", \"TALARIA_HOST\", \"sk-a.b\", \"\"]\n",
         &expect![[r#"
-            error line 2: tools.environment: must hold strings that are not empty, not a string
             error line 2: tools.environment: must not name variables of Talaria: no command gets them
             error line 2: tools.environment: must hold names of environment variables, not their values; write ["GH_TOKEN"]
+            error line 2: tools.environment: must hold strings that are not empty, not a string
         "#]],
     );
     assert_eq!(config.tools.environment, ["GH_TOKEN"]);
@@ -392,7 +392,7 @@ denny = []
             error line 13: approvals.allow: a tool runs in its server and never in the sandbox: remove outside
             error line 14: approvals.allow: a rule is about a command or a tool, not both
             error line 15: approvals.allow: a rule needs command or tool
-            error line 20: approvals.deny: "x=1 rm" cannot deny an assignment: a deny rule is about the words of a command
+            error line 20: approvals.deny: "X=1 rm" cannot deny an assignment: a deny rule is about the words of a command
             error line 21: approvals.deny: a deny rule holds everywhere: remove outside
             error line 23: approvals.frobnicate: unknown key where rules belong, and nothing in it would hold
             error line 24: approvals.denny: unknown key where rules belong, and nothing in it would hold; did you mean approvals.deny?

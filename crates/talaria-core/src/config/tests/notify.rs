@@ -62,9 +62,9 @@ attempts = 1000
     check(
         "notify.email_server = \"mail.example.org:25\"\nnotify.allow_private = \"x\"\n",
         &expect![[r#"
-        error line 1: notify.email_server: must be smtps://host, smtp+starttls://host or smtp://host, with :port if it is not the usual one
-        error line 2: notify.allow_private: must be a list of hosts, not a string; write ["localhost:8080"]
-    "#]],
+            error line 1: notify.email_server: must be smtps://HOST, smtp+starttls://HOST or smtp://HOST, with :PORT if it is not the usual one
+            error line 2: notify.allow_private: must be a list of hosts, not a string; write ["localhost:8080"]
+        "#]],
     );
 }
 

@@ -70,27 +70,27 @@ base_url = "http://models.example.com/v1"
     check(
         text,
         &expect![[r#"
-        error line 3: providers.house.base_url: must be an http or https address without a login, ? and #; such as "https://models.example.com/v1"
-        error line 4: providers.house.api: "chats" is not known; allowed: responses, chat, messages; did you mean chat?
-        error line 5: providers.house.key_env: must be the name of an environment variable, not the secret itself
-        error line 6: providers.house.key_file: must be a string, not an integer
-        error line 7: providers.house.headers.authorization: carries a key, and keys do not belong in this file; use key_env or key_file
-        error line 7: providers.house.headers.a b: is not a name of a header
-        error line 7: providers.house.headers.host: is written by talaria for every request
-        error line 7: providers.house.headers.x-n: must be a string, not an integer
-        error line 8: providers.house.extra_body.stream: is written by talaria for every request
-        error line 8: providers.house.extra_body.at: must be a value that json has, not a datetime
-        warning line 9: providers.house.model: unknown key; did you mean models?
-        error line 11: providers.house.models.one.context: must be a whole number above 0, not a string
-        warning line 12: providers.house.models.one.max_outputs: unknown key; did you mean max_output?
-        error line 13: providers.house.models.one.price: needs input and output; write { input = 3.0, output = 15.0, cached = 0.3 }, dollars for a million tokens
-        error line 14: providers.openrouterr: is not built in, so it needs base_url and api; did you mean openrouter?
-        error line 16: providers.openai-codex: is codex with its own login, which no other program can share; use [providers.openai] with an api key, or another name
-        error line 19: providers.openai.base_url: must end before /chat/completions, which talaria adds; write "http://models.example.com/v1"
-        error line 21: providers.openai.key_file: key_env is set as well, and a provider has one key; remove one of them
-        warning line 23: providers.groq.base_url: sends keys and conversations to http://models.example.com/v1 without encryption; use https
-        error line 25: providers.a b: must be a table, not an integer; write [providers.name]
-    "#]],
+            error line 3: providers.house.base_url: must be an http or https address without a login, ? and #; such as "https://models.example.com/v1"
+            error line 4: providers.house.api: "chats" is not known; allowed: responses, chat, messages; did you mean chat?
+            error line 5: providers.house.key_env: must be the name of an environment variable, not the secret itself
+            error line 6: providers.house.key_file: must be a string, not an integer
+            error line 7: providers.house.headers.Authorization: carries a key, and keys do not belong in this file; use key_env or key_file
+            error line 7: providers.house.headers.a b: is not a name of a header
+            error line 7: providers.house.headers.host: is written by Talaria for every request
+            error line 7: providers.house.headers.x-n: must be a string, not an integer
+            error line 8: providers.house.extra_body.stream: is written by Talaria for every request
+            error line 8: providers.house.extra_body.at: must be a value that JSON has, not a datetime
+            warning line 9: providers.house.model: unknown key; did you mean models?
+            error line 11: providers.house.models.one.context: must be a whole number above 0, not a string
+            warning line 12: providers.house.models.one.max_outputs: unknown key; did you mean max_output?
+            error line 13: providers.house.models.one.price: needs input and output; write { input = 3.0, output = 15.0, cached = 0.3 }, dollars for a million tokens
+            error line 14: providers.openrouterr: is not built in, so it needs base_url and api; did you mean openrouter?
+            error line 16: providers.openai-codex: is Codex with its own login, which no other program can share; use [providers.openai] with an API key, or another name
+            error line 19: providers.openai.base_url: must end before /chat/completions, which Talaria adds; write "http://models.example.com/v1"
+            error line 21: providers.openai.key_file: key_env is set as well, and a provider has one key; remove one of them
+            warning line 23: providers.groq.base_url: sends keys and conversations to http://models.example.com/v1 without encryption; use https
+            error line 25: providers.a b: must be a table, not an integer; write [providers.NAME]
+        "#]],
     );
     let parsed = parse(text).unwrap();
     let house = &parsed.config.providers[0];
@@ -103,7 +103,7 @@ fn a_section_that_is_no_table_is_named() {
     check(
         "providers = 1\n",
         &expect![[r#"
-        error line 1: providers: must be a section, not an integer; write [providers.name] for each of them
-    "#]],
+            error line 1: providers: must be a section, not an integer; write [providers.NAME] for each of them
+        "#]],
     );
 }

@@ -54,11 +54,11 @@ h = 1
         &expect![[r#"
             error line 3: mcp_servers.a.command: must be a string, not an integer
             error line 4: mcp_servers.a.args: must be a list of strings, not a string
-            error line 5: mcp_servers.a.env.token: codex passes a variable on under its own name only; write token = "${token}"
-            error line 5: mcp_servers.a.env.b: must be a string, not an integer
-            error line 5: mcp_servers.a.env.c=d: is not the name of a variable
-            error line 5: mcp_servers.a.env.e: codex cannot put ${f} into the middle of a value
-            error line 6: mcp_servers.a.cwd: must be a whole path; codex would look for it in a directory of its own; begin with / or ~/
+            error line 5: mcp_servers.a.env.TOKEN: Codex passes a variable on under its own name only; write TOKEN = "${TOKEN}"
+            error line 5: mcp_servers.a.env.B: must be a string, not an integer
+            error line 5: mcp_servers.a.env.C=D: is not the name of a variable
+            error line 5: mcp_servers.a.env.E: Codex cannot put ${F} into the middle of a value
+            error line 6: mcp_servers.a.cwd: must be a whole path; Codex would look for it in a directory of its own; begin with / or ~/
             error line 7: mcp_servers.a.timeout: "soon" is not a duration; write 90s, 15m, 1h30m, 30d or a number of seconds
             error line 8: mcp_servers.a.connect_timeout: a duration must be longer than zero
             error line 9: mcp_servers.a.enabled: must be true or false, not a string
@@ -66,22 +66,22 @@ h = 1
             error line 11: mcp_servers.a.tools: must be a table, not an array; write tools = { include = ["…"] }
             error line 13: mcp_servers.b.url: must be an http:// or https:// address
             error line 14: mcp_servers.b.headers.a b: is not the name of a header
-            error line 14: mcp_servers.b.headers.a: must not hold control characters
-            error line 14: mcp_servers.b.headers.b: codex puts bearer and a variable into the header authorization only
-            error line 14: mcp_servers.b.headers.authorization: codex cannot put ${t} into the middle of a value
-            error line 14: mcp_servers.b.headers.x-c: is set twice
+            error line 14: mcp_servers.b.headers.A: must not hold control characters
+            error line 14: mcp_servers.b.headers.B: Codex puts Bearer and a variable into the header Authorization only
+            error line 14: mcp_servers.b.headers.Authorization: Codex cannot put ${T} into the middle of a value
+            error line 14: mcp_servers.b.headers.X-C: is set twice
             error line 15: mcp_servers.b.transport: is not known; allowed: http, sse, stdio; did you mean sse?
-            error line 17: mcp_servers.c.url: must not hold a reference to a variable; codex reads variables in env and headers only
+            error line 17: mcp_servers.c.url: must not hold a reference to a variable; Codex reads variables in env and headers only
             error line 18: mcp_servers.c.transport: a server with a url is not reached over stdio
             error line 19: mcp_servers.c.tools.include: must be a list of names of tools
             error line 21: mcp_servers.d.command: must be a program without its arguments; write the program as command and the rest as args
-            error line 22: mcp_servers.d.args: must not hold a reference to a variable; codex reads variables in env and headers only
+            error line 22: mcp_servers.d.args: must not hold a reference to a variable; Codex reads variables in env and headers only
             error line 23: mcp_servers.d.timeout: must be a number of seconds
             error line 24: mcp_servers.d.connect_timeout: a duration cannot be longer than 365 days
-            error line 25: mcp_servers.e.f: codex takes letters, digits, - and _ in the name of a server
+            error line 25: mcp_servers.e.f: Codex takes letters, digits, - and _ in the name of a server
             error line 26: mcp_servers.e.f.command: must not be empty; remove the key to leave it unset
             error line 27: mcp_servers.g: has neither command nor url; give it the program (command) or the address (url) of the server
-            error line 29: mcp_servers.h: must be a table, not an integer; write [mcp_servers.name]
+            error line 29: mcp_servers.h: must be a table, not an integer; write [mcp_servers.NAME]
         "#]],
     );
 }
@@ -106,12 +106,12 @@ tools = { includes = ["x"], prompts = true }
             warning line 3: mcp_servers.a.comand: unknown key; did you mean command?
             warning line 5: mcp_servers.a.tiemout: unknown key; did you mean timeout?
             warning line 6: mcp_servers.a.startup_timeout_sec: unknown key; did you mean connect_timeout?
-            warning line 7: mcp_servers.a.bearer_token_env_var: unknown key; did you mean headers.authorization = "bearer ${variable}"?
+            warning line 7: mcp_servers.a.bearer_token_env_var: unknown key; did you mean headers.Authorization = "Bearer ${VARIABLE}"?
             warning line 8: mcp_servers.a.zzz: unknown key
-            warning line 9: mcp_servers.a.sampling: has no effect: codex lets no server ask the model
-            warning line 10: mcp_servers.a.ssl_verify: has no effect: codex always checks certificates
+            warning line 9: mcp_servers.a.sampling: has no effect: Codex lets no server ask the model
+            warning line 10: mcp_servers.a.ssl_verify: has no effect: Codex always checks certificates
             warning line 11: mcp_servers.a.tools.includes: unknown key; did you mean include?
-            warning line 11: mcp_servers.a.tools.prompts: has no effect: codex decides that itself
+            warning line 11: mcp_servers.a.tools.prompts: has no effect: Codex decides that itself
         "#]],
     );
 }
@@ -121,7 +121,7 @@ fn a_section_that_is_no_section_is_told() {
     problems(
         "mcp_servers = 3\n",
         &expect![[r#"
-            error line 1: mcp_servers: must be a section, not an integer; write [mcp_servers.name] for each of them
+            error line 1: mcp_servers: must be a section, not an integer; write [mcp_servers.NAME] for each of them
         "#]],
     );
     let parsed = parse("mcp_servers = [1]\n").unwrap();
