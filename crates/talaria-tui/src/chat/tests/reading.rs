@@ -83,8 +83,8 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
     .assert_eq(&play.screen());
     play.size = (20, 5);
     expect![[r#"
-        ? Codex asks to run
-        a command
+        ? The model asks to
+        run a command
         unseen 3-25: Space
         [y/s/n/r/x]
         ? waiting for you
@@ -168,10 +168,10 @@ fn rows_that_were_not_seen_are_named_in_narrow_windows_with_a_key_that_every_key
         30: 28-34/34, unseen 8-27: Up
         30: 1-10/34, unseen 11-27: Down
         30: ── 1-11/34; 12-27 unseen ──
-        22: unseen 12-40: Space
-        22: unseen 12-29: Up
-        22: unseen 12-29: Down
-        22: 1-11/40, unseen 12-29
+        22: unseen 12-41: Space
+        22: unseen 12-30: Up
+        22: unseen 12-30: Down
+        22: 1-11/41, unseen 12-30
         20: unseen 12-44: Space
         20: unseen 12-33: Up
         20: unseen 12-33: Down
