@@ -99,9 +99,9 @@ fn variables_for_commands_are_named_and_none_is_talarias_own() {
     let config = check(
         "[tools]\nenvironment = [\"GH_TOKEN\", \"TALARIA_HOST\", \"sk-a.b\", \"\"]\n",
         &expect![[r#"
+            error line 2: tools.environment: must not name variables of talaria: no command gets them
+            error line 2: tools.environment: must hold names of environment variables, not their values; write ["gh_token"]
             error line 2: tools.environment: must hold strings that are not empty, not a string
-            error line 2: tools.environment: must not name variables of Talaria: no command gets them
-            error line 2: tools.environment: must hold names of environment variables, not their values; write ["GH_TOKEN"]
         "#]],
     );
     assert_eq!(config.tools.environment, ["GH_TOKEN"]);

@@ -58,7 +58,7 @@ pub(super) struct PromptFacts<'a> {
 pub(super) struct SystemPrompt {
     /// The same for everyone, for this conversation, for this project.
     pub(super) tiers: Vec<String>,
-    /// What is wrong with a file in it, or no longer is.
+    /// Problems of the files in it, and problems that no longer exist.
     pub(super) notes: Vec<ProjectNote>,
 }
 
