@@ -36,11 +36,11 @@ use crate::engine::memory::MemoryDesk;
 use crate::engine::open_store;
 use crate::engine::queries::views;
 use crate::engine::run::background::BackgroundList;
-use crate::engine::run::desk::{Desk, Work};
 use crate::engine::run::providers::ProviderKeys;
 use crate::engine::run::resolve::Resolver;
 use crate::engine::run::rulebook::Rulebook;
 use crate::engine::run::servers::Servers;
+use crate::engine::run::session_directory::{SessionDirectory, Work};
 use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
 use crate::engine::skills::SkillDesk;
@@ -159,7 +159,7 @@ impl Engine {
                 tried: Arc::default(),
                 task_ended: Arc::default(),
             },
-            desk: Desk::default(),
+            desk: SessionDirectory::default(),
             servers: Servers::default(),
             calls: CallLedger::default(),
             memory: MemoryDesk::default(),
