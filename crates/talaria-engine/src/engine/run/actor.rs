@@ -27,7 +27,7 @@ use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::{Conversation, close_lost_turn, runtime_of};
 use crate::engine::run::session_directory::{SessionHandle, Work};
 use crate::engine::run::settings::{Settings, Wanted};
-use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::queue::TaskPlace;
 use crate::engine::tools::offered_tools;
 use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Watcher as _};
 use talaria_codex::spec::Surroundings;
@@ -68,7 +68,7 @@ pub(crate) struct Actor {
     /// Result of background commands, until there is a journal to report it to.
     untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is resumed.
-    place: Option<Place>,
+    place: Option<TaskPlace>,
     /// Something was done since the task began: a review may be due.
     has_worked: bool,
 }

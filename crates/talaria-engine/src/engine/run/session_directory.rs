@@ -9,7 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::{Notify, mpsc};
 
 use crate::engine::journal::feed::{EventLine, Feed};
-use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::queue::TaskPlace;
 use talaria_codex::conversation::Command;
 use talaria_codex::spec::Surroundings;
 
@@ -23,7 +23,7 @@ pub(crate) enum Work {
     /// A review of finished turns is on record.
     Review,
     /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
-    Recover(Option<Place>),
+    Recover(Option<TaskPlace>),
 }
 
 /// How a session is reached.
