@@ -51,7 +51,7 @@ struct Attach<'a> {
     /// A long conversation would not fit into one message.
     exclude_turns: bool,
     /// The last turns, from versions that know this; others ignore it.
-    initial_turns_page: Page,
+    initial_turns_page: TurnsPage,
 }
 
 impl Call for Attach<'_> {
@@ -62,13 +62,13 @@ impl Call for Attach<'_> {
 /// Which turns are reported, and how much of each.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Page {
+struct TurnsPage {
     limit: u32,
     sort_direction: &'static str,
     items_view: &'static str,
 }
 
-const LAST: Page = Page { limit: TURNS, sort_direction: "desc", items_view: "full" };
+const LAST: TurnsPage = TurnsPage { limit: TURNS, sort_direction: "desc", items_view: "full" };
 
 /// Additional fields of the response to `Attach`.
 #[derive(Debug, Deserialize)]
@@ -85,7 +85,7 @@ struct AttachReply {
 struct LastTurns<'a> {
     thread_id: &'a ThreadId,
     #[serde(flatten)]
-    page: Page,
+    page: TurnsPage,
 }
 
 #[derive(Debug, Deserialize)]

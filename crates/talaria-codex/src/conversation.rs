@@ -338,7 +338,7 @@ impl CodexConversation {
     }
 
     /// Follows a turn to its end that an earlier engine had in flight.
-    pub async fn take_up(
+    pub async fn resume_turn(
         &mut self,
         prompt: Prompt,
         flown: Flown,
@@ -347,7 +347,7 @@ impl CodexConversation {
     ) -> Report {
         self.hear_agents(&flown.flight).await;
         let prompt = self.with_context(prompt);
-        let report = Running::taking_up(self, prompt, flown, watcher).follow(commands).await;
+        let report = Running::resume(self, prompt, flown, watcher).follow(commands).await;
         self.note_doubts(&report);
         report
     }

@@ -239,11 +239,6 @@ impl Host {
         self.connection.router.early_warnings()
     }
 
-    /// The last lines of Codex's standard error.
-    pub fn stderr_tail(&self, lines: usize) -> Vec<String> {
-        self.connection.process.stderr().tail(lines)
-    }
-
     /// Returns the number of unknown messages and the number of corrupt ones.
     pub fn unknown_messages(&self) -> (u64, u64) {
         self.connection.unknown_messages()

@@ -43,7 +43,7 @@ pub struct HostPool(Arc<Inner>);
 struct Inner {
     register: Arc<dyn HostRegister>,
     limits: PoolLimits,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// Tasks that start or end hosts.
     at_work: TaskTracker,
     /// No host is started any more.
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PoolState {
     members: Vec<Member>,
     /// How many are being started.
     starting: usize,
@@ -248,12 +248,12 @@ impl HostPool {
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl PoolState {
     fn add(&mut self, host: &Arc<Host>, key: HostKey) {
         self.members.push(Member { host: Arc::clone(host), key, idle_since: None });
     }

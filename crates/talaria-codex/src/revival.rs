@@ -138,7 +138,7 @@ async fn try_once(
 ) -> Result<Revived, RevivalError> {
     let host = source.host().await?;
     let revived = match refuse_older(host.version(), before) {
-        Ok(()) => take_up(&host, asked, before, digest).await,
+        Ok(()) => resume_or_seed(&host, asked, before, digest).await,
         Err(error) => Err(error),
     };
     match revived {
@@ -170,7 +170,7 @@ fn keep_in_force(asked: &ThreadStart, before: &Started) -> ThreadStart {
     asked
 }
 
-async fn take_up(
+async fn resume_or_seed(
     host: &Host,
     asked: &ThreadStart,
     before: &Started,

@@ -98,6 +98,7 @@ impl HostStderr {
     }
 
     /// The last lines.
+    #[cfg(test)]
     pub(crate) fn tail(&self, count: usize) -> Vec<String> {
         let kept = self.lock();
         kept.tail(count)

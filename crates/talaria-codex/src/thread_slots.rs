@@ -16,10 +16,10 @@ const RESERVATION: Duration = Duration::from_secs(60);
 
 /// The loaded threads and reserved slots of one host.
 #[derive(Debug, Default)]
-pub struct ThreadSlots(Mutex<State>);
+pub struct ThreadSlots(Mutex<SlotsState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct SlotsState {
     reserved: VecDeque<Instant>,
     /// Threads that Codex has (or had) loaded, with the sandbox in force. Only this process may write to them.
     loaded: HashMap<ThreadId, SandboxInForce>,
@@ -81,7 +81,7 @@ impl ThreadSlots {
         self.lock().draining.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SlotsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

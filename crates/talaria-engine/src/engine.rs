@@ -65,12 +65,12 @@ pub use lifecycle::recovery::OpenError;
 pub use lifecycle::stop_marker::is_at_rest;
 use memory::MemoryDesk;
 use run::actor::Actor;
-use run::desk::{Desk, Work};
 use run::input::Content;
 use run::providers::ProviderKeys;
 use run::resolve::Resolver;
 use run::rulebook::Rulebook;
 use run::servers::Servers;
+use run::session_directory::{SessionDirectory, Work};
 pub use run::shell::ShellExecution;
 use skills::SkillDesk;
 use talaria_agent::transport::ModelTransport;
@@ -132,7 +132,7 @@ struct Inner {
     info: EngineInfo,
     shelf: EngineServices,
     hosts: HostPool,
-    desk: Desk,
+    desk: SessionDirectory,
     servers: Servers,
     calls: CallLedger,
     web: WebReader,
@@ -292,8 +292,8 @@ impl Inner {
 
     /// Queues work for the task of a session, and starts the task if there is none.
     fn give(self: &Arc<Self>, session: &SessionId, work: Work) {
-        self.desk.give(session, work, |seat, inbox| {
-            let actor = Actor::new(Arc::clone(self), session.clone(), seat, inbox);
+        self.desk.give(session, work, |handle, inbox| {
+            let actor = Actor::new(Arc::clone(self), session.clone(), handle, inbox);
             let mut ended = self.ended.subscribe();
             self.tasks.spawn(async move {
                 tokio::select! {

@@ -20,7 +20,7 @@ use talaria_import::Destination;
 use crate::reply::{answer, done, lines, refusal};
 use crate::route;
 use crate::stream;
-use crate::taken::{Asked, From, Given, Id, Of, PAGE, Page, Words};
+use crate::taken::{Asked, From, Given, Id, NumberedRange, Of, PAGE, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
@@ -138,11 +138,11 @@ async fn shell(Of(engine): Of, Given(shell): Given<Shell>) -> Response {
     }
 }
 
-async fn events(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+async fn events(Of(engine): Of, Id(id): Id, Asked(page): Asked<NumberedRange>) -> Response {
     lines(task_of(async move { engine.events(&id, page.after, page.limit()).await }).await)
 }
 
-async fn messages(Of(engine): Of, Id(id): Id, Asked(page): Asked<Page>) -> Response {
+async fn messages(Of(engine): Of, Id(id): Id, Asked(page): Asked<NumberedRange>) -> Response {
     answer_from_task(async move { engine.messages(&id, page.after, page.limit()).await }).await
 }
 

@@ -104,21 +104,21 @@ fn parse_principal(header: &HeaderValue) -> Result<Principal, BadRequest> {
     text.parse().map_err(|error: BadPrincipal| BadRequest(error.to_string()))
 }
 
-/// A page of something that is numbered.
+/// Which numbered rows are requested.
 #[derive(Debug, Deserialize)]
 #[serde(default)]
-pub(crate) struct Page {
+pub(crate) struct NumberedRange {
     pub(crate) after: i64,
     limit: usize,
 }
 
-impl Default for Page {
+impl Default for NumberedRange {
     fn default() -> Self {
         Self { after: 0, limit: 1000 }
     }
 }
 
-impl Page {
+impl NumberedRange {
     pub(crate) fn limit(&self) -> usize {
         self.limit.min(PAGE)
     }

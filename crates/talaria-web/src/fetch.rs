@@ -114,7 +114,7 @@ pub enum FetchError {
     #[error("its body cannot be unpacked ({0})")]
     Encoding(String),
     /// It takes too long.
-    #[error("it was not there within {} s", .0.as_secs())]
+    #[error("it did not arrive within {} s", .0.as_secs())]
     TooSlow(Duration),
 }
 

@@ -19,9 +19,9 @@ use tokio::task::JoinSet;
 
 use crate::engine::refused;
 use crate::face::{Answerer, Face, Wish};
-use crate::insist::insist;
 use crate::line_loop::{self, Arrivals, LineFrontEnd};
 use crate::line_reader::LineReader;
+use crate::retry::retry;
 use crate::stops::{Stop, Stops};
 use crate::trouble::{Trouble, exit};
 use talaria_render::Renderer;
@@ -321,10 +321,10 @@ fn report_failure(face: &mut Face, done: Option<Done>) {
 }
 
 async fn deliver(client: Client, ticket: TicketId, answer: AnswerRequest) -> Done {
-    let result = insist(|| client.answer(ticket.as_str(), &answer)).await;
+    let result = retry(|| client.answer(ticket.as_str(), &answer)).await;
     Done::Answer(ticket, result.map(drop))
 }
 
 async fn interrupt(client: Client, session: SessionId) -> Done {
-    Done::Interrupt(insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User })).await)
+    Done::Interrupt(retry(|| client.interrupt(session.as_str(), Interrupt { by: Who::User })).await)
 }

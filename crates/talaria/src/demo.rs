@@ -35,7 +35,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     let mut stops = Stops::listen()?;
     let settings = Settings::load()?.accept()?;
     let codex = unless_stopped(&mut stops, find_or_fetch(&settings), stopped(STOPPED)).await?;
-    let place = Place::create(&settings.home)?;
+    let place = DemoFolders::create(&settings.home)?;
     let model = start_model(&place).await?;
     introduce(&codex, &model)?;
     let home = TalariaHome::resolve(Some(place.talaria_home.clone().into_os_string()), None)
@@ -76,14 +76,14 @@ async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
 }
 
 /// Where the demo keeps its things.
-struct Place {
+struct DemoFolders {
     root: PathBuf,
     talaria_home: PathBuf,
     codex_home: PathBuf,
     work: PathBuf,
 }
 
-impl Place {
+impl DemoFolders {
     fn create(home: &TalariaHome) -> Result<Self, Trouble> {
         let root = home.demo_dir().join(talaria_codex::conversation::new_id().to_string());
         let (talaria_home, codex_home) = (root.join("home"), root.join("codex-home"));
@@ -104,7 +104,7 @@ fn write(path: &Path, text: &str) -> Result<(), Trouble> {
     std::fs::write(path, text).map_err(|error| cannot_prepare(&format!("{}: {error}", path.display())))
 }
 
-async fn start_model(place: &Place) -> Result<ScriptedModel, Trouble> {
+async fn start_model(place: &DemoFolders) -> Result<ScriptedModel, Trouble> {
     let model = ScriptedModel::start().await.map_err(|error| cannot_prepare(&error))?;
     model.route(|request| Some(script::reply(request)));
     write(&place.codex_home.join("config.toml"), &script::codex_config(&model.base_url()))?;
@@ -132,7 +132,7 @@ fn introduce(codex: &CodexBinary, model: &ScriptedModel) -> Result<(), Trouble> 
 async fn tell(
     client: &Client,
     codex: &CodexBinary,
-    place: &Place,
+    place: &DemoFolders,
     stops: &mut Stops,
 ) -> Result<End, Trouble> {
     let new = NewSession {
@@ -177,7 +177,7 @@ fn program() -> String {
     this.strip_prefix(&here).unwrap_or(&this).display().to_string()
 }
 
-fn conclude(place: &Place, transcript: Option<&str>) -> Result<(), Trouble> {
+fn conclude(place: &DemoFolders, transcript: Option<&str>) -> Result<(), Trouble> {
     let mut stored = vec![("files", place.work.display().to_string())];
     // Codex writes it with the first turn; a turn that was left early may have none.
     let written = transcript.filter(|path| Path::new(path).is_file());

@@ -216,7 +216,7 @@ fn no_turn(trouble: &Trouble) -> String {
     let next_step = trouble.next_step().and_then(NextStep::as_data);
     let report = Report { hint, next_step, ..report };
     #[derive(Serialize)]
-    struct Line<'a> {
+    struct OutcomeLine<'a> {
         r#type: &'static str,
         session: Option<&'a str>,
         seq: u64,
@@ -224,7 +224,7 @@ fn no_turn(trouble: &Trouble) -> String {
         report: &'a Report,
         exit: u8,
     }
-    let line = Line { r#type: "outcome", session: None, seq: 1, report: &report, exit: trouble.exit };
+    let line = OutcomeLine { r#type: "outcome", session: None, seq: 1, report: &report, exit: trouble.exit };
     json_line(&line)
 }
 

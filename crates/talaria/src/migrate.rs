@@ -29,7 +29,7 @@ mod wish;
 
 use diff::Change;
 use outcome::{Done, Outcome};
-use report::{Line, Stage};
+use report::{MigrationLine, Stage};
 use wish::{Itself, Wish};
 
 pub(crate) async fn run(options: &args::Migrate) -> Result<u8, Trouble> {
@@ -155,7 +155,9 @@ impl Face<'_> {
         let mut lines = report::report(wish, &draft.planned, &draft.dropped, stage);
         let freed = draft.planned.freed.iter().map(report::freed);
         let told = draft.replaced.iter().map(report::replaced).chain(freed);
-        lines.extend(wish.warnings.iter().cloned().chain(told).map(|message| Line::Warning { message }));
+        lines.extend(
+            wish.warnings.iter().cloned().chain(told).map(|message| MigrationLine::Warning { message }),
+        );
         if lines.is_empty() {
             return Ok(());
         }

@@ -21,7 +21,7 @@ use mark::Author;
 use unit::{System, Unit};
 
 pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
-    let place = Place::find()?;
+    let place = ServiceFile::find()?;
     let words = match options.action {
         ServiceAction::Install { dry_run: true, force, .. } => place.preview(Insistence::of(force))?,
         ServiceAction::Install { now, force, .. } => {
@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Service) -> Result<u8, Trouble> {
         }
         ServiceAction::Uninstall { now, force, .. } => {
             place.may_touch(Insistence::of(force))?;
-            let is_there = place.state()? != State::Absent;
+            let is_there = place.state()? != ServiceState::Absent;
             if now && is_there {
                 complain(&manage(&place.system.disable(&place.file))?);
             }
@@ -62,20 +62,20 @@ impl Insistence {
 
 /// Current state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ServiceState {
     Absent,
     There(Author),
 }
 
 /// The file, and what belongs into it.
 #[derive(Debug)]
-struct Place {
+struct ServiceFile {
     system: System,
     file: PathBuf,
     text: String,
 }
 
-impl Place {
+impl ServiceFile {
     fn find() -> Result<Self, Trouble> {
         let cannot = |cause: &dyn std::fmt::Display| {
             Trouble::new(exit::FAILED, "cannot determine what the service would run").because(cause)
@@ -95,10 +95,10 @@ impl Place {
         Ok(Self { system, file, text: system.text(&unit) })
     }
 
-    fn state(&self) -> Result<State, Trouble> {
+    fn state(&self) -> Result<ServiceState, Trouble> {
         match std::fs::read_to_string(&self.file) {
-            Ok(text) => Ok(State::There(mark::author(&text))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Absent),
+            Ok(text) => Ok(ServiceState::There(mark::author(&text))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(ServiceState::Absent),
             Err(error) => Err(self.trouble("cannot read", &error)),
         }
     }
@@ -107,14 +107,14 @@ impl Place {
     fn may_touch(&self, insistence: Insistence) -> Result<(), Trouble> {
         let file = self.file.display();
         match self.state()? {
-            State::Absent | State::There(Author::Us) => Ok(()),
-            State::There(Author::Changed) if insistence == Insistence::Force => Ok(()),
-            State::There(Author::Changed) => {
+            ServiceState::Absent | ServiceState::There(Author::Us) => Ok(()),
+            ServiceState::There(Author::Changed) if insistence == Insistence::Force => Ok(()),
+            ServiceState::There(Author::Changed) => {
                 Err(Trouble::new(exit::FAILED, format!("{file} was changed by hand"))
                     .because("those changes would be lost")
                     .try_this("keep a copy, then use --force"))
             }
-            State::There(Author::Other) => {
+            ServiceState::There(Author::Other) => {
                 Err(Trouble::new(exit::FAILED, format!("{file} was not written by Talaria"))
                     .because("Talaria replaces and removes only its own files")
                     .try_this("move it away first"))
@@ -142,13 +142,13 @@ impl Place {
     fn preview_removal(&self, insistence: Insistence) -> Result<String, Trouble> {
         self.may_touch(insistence)?;
         Ok(match self.state()? {
-            State::Absent => format!("{} does not exist\n", self.file.display()),
-            State::There(_) => format!("Would remove {}\n", self.file.display()),
+            ServiceState::Absent => format!("{} does not exist\n", self.file.display()),
+            ServiceState::There(_) => format!("Would remove {}\n", self.file.display()),
         })
     }
 
     fn remove(&self) -> Result<String, Trouble> {
-        if self.state()? == State::Absent {
+        if self.state()? == ServiceState::Absent {
             return Ok(format!("{} does not exist\n", self.file.display()));
         }
         std::fs::remove_file(&self.file).map_err(|error| self.trouble("cannot remove", &error))?;
@@ -163,20 +163,22 @@ impl Place {
         let file = self.file.display();
         let state = self.state()?;
         let installed = match state {
-            State::Absent => {
+            ServiceState::Absent => {
                 return Ok(format!("not installed: {file} does not exist\n\nIt would be:\n\n{}", self.text));
             }
-            State::There(Author::Us) => "installed",
-            State::There(Author::Changed) => "installed, and changed by hand",
-            State::There(Author::Other) => "not written by Talaria",
+            ServiceState::There(Author::Us) => "installed",
+            ServiceState::There(Author::Changed) => "installed, and changed by hand",
+            ServiceState::There(Author::Other) => "not written by Talaria",
         };
         let text =
             std::fs::read_to_string(&self.file).map_err(|error| self.trouble("cannot read", &error))?;
         let outdated = match state {
             _ if text == self.text => "",
-            State::There(Author::Us) => "\n`talaria service install` would write another one.\n",
-            State::There(Author::Changed) => "\n`talaria service install --force` would write another one.\n",
-            State::There(Author::Other) | State::Absent => "",
+            ServiceState::There(Author::Us) => "\n`talaria service install` would write another one.\n",
+            ServiceState::There(Author::Changed) => {
+                "\n`talaria service install --force` would write another one.\n"
+            }
+            ServiceState::There(Author::Other) | ServiceState::Absent => "",
         };
         Ok(format!("{installed}: {file}\n\n{}{outdated}", plain(&text)))
     }
@@ -222,17 +224,17 @@ fn manage(commands: &[Vec<String>]) -> Result<String, Trouble> {
 mod tests {
     use super::*;
 
-    fn place(directory: &Path) -> Place {
+    fn place(directory: &Path) -> ServiceFile {
         let unit = Unit { program: "/bin/talaria".into(), home: None };
         let file = directory.join("deep/talaria.service");
-        Place { system: System::Systemd, file, text: System::Systemd.text(&unit) }
+        ServiceFile { system: System::Systemd, file, text: System::Systemd.text(&unit) }
     }
 
     #[test]
     fn what_was_installed_is_removed_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let place = place(directory.path());
-        assert_eq!(place.state().unwrap(), State::Absent);
+        assert_eq!(place.state().unwrap(), ServiceState::Absent);
         place.remove().unwrap();
         place.install(Insistence::No).unwrap();
         place.install(Insistence::No).unwrap();
@@ -244,7 +246,7 @@ mod tests {
         );
         place.may_touch(Insistence::No).unwrap();
         place.remove().unwrap();
-        assert_eq!(place.state().unwrap(), State::Absent);
+        assert_eq!(place.state().unwrap(), ServiceState::Absent);
     }
 
     #[test]

@@ -155,7 +155,7 @@ impl Turn {
                     && let Some(turn) = self.sign_of_life()
                 {
                     let doubted = self.adoption.as_mut().and_then(|adoption| adoption.doubted.take());
-                    self.take_up(now, turn, doubted.map(|(_, found)| found).unwrap_or_default());
+                    self.resume_running(now, turn, doubted.map(|(_, found)| found).unwrap_or_default());
                 }
                 None
             }
@@ -202,7 +202,7 @@ impl Turn {
         let sign = self.sign_of_life();
         match settlement {
             Settlement::NotThere | Settlement::Unknown { .. } if let Some(turn) = sign => {
-                self.take_up(now, turn, Found::default());
+                self.resume_running(now, turn, Found::default());
             }
             Settlement::NotThere if self.is_certain(now, |seen| &mut seen.absent, ABSENT) => {
                 if self.id.is_some() {
@@ -211,9 +211,9 @@ impl Turn {
                 let message = "Codex never took the input: Talaria ended while it was being sent".to_owned();
                 self.finish(Outcome::Failed { code: FailureCode::NotSent, message });
             }
-            Settlement::Running { turn, found } => self.take_up(now, turn, found),
+            Settlement::Running { turn, found } => self.resume_running(now, turn, found),
             Settlement::Admitted { turn, thread: ThreadStatus::Active, found } => {
-                self.take_up(now, turn, found);
+                self.resume_running(now, turn, found);
             }
             Settlement::Admitted { turn, found, .. } => {
                 if self.is_certain(now, |seen| &mut seen.interrupted, INTERRUPTED) {
@@ -243,7 +243,7 @@ impl Turn {
     }
 
     /// The turn runs: it continues here.
-    fn take_up(&mut self, now: Moment, turn: TurnId, found: Found) {
+    fn resume_running(&mut self, now: Moment, turn: TurnId, found: Found) {
         self.go_on(now, turn, found, Course::Runs);
         if let Some(adoption) = &mut self.adoption {
             adoption.offers_until = (!adoption.awaited.is_empty()).then(|| now + OFFER_LIMIT);

@@ -145,7 +145,7 @@ impl Errands {
                     self.steering.abort_all();
                     self.steering.detach_all();
                     let message =
-                        "the turn ended before Codex said whether it took the further input".to_owned();
+                        "the turn ended before Codex confirmed that it received the further input".to_owned();
                     return Some(Done::Event(Event::Warning { message }));
                 }
             }
@@ -218,7 +218,9 @@ impl Errands {
                 Err(CallError::Refused { error, .. }) => Done::NotTaken { input, why: error.message },
                 // It may have been taken; saying it again in the next turn would be saying it twice.
                 Err(error) => Done::Event(Event::Warning {
-                    message: format!("whether the running turn took the further input is not known: {error}"),
+                    message: format!(
+                        "it is not known whether the running turn received the further input: {error}"
+                    ),
                 }),
             }
         });

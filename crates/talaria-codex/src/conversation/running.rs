@@ -75,7 +75,7 @@ impl<'a, W: Watcher> Running<'a, W> {
     }
 
     /// Resumes a turn that an earlier engine had in flight.
-    pub(super) fn taking_up(
+    pub(super) fn resume(
         session: &'a mut CodexConversation,
         prompt: Prompt,
         flown: Flown,

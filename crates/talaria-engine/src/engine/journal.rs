@@ -33,7 +33,7 @@ use crate::engine::outbox::notices;
 use crate::engine::run::background::{self, BackgroundList};
 use crate::engine::run::input;
 use crate::engine::seal::Seal;
-use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::queue::TaskPlace;
 use crate::engine::tasks::worktrees::Kept;
 use crate::engine::tools::{delegate, ledger};
 use talaria_codex::conversation::{BackgroundNews, NotKept, Watcher};
@@ -118,7 +118,7 @@ pub(crate) struct Journal {
     /// The task that the session is; its owner is notified of what happens to it.
     task: Option<Card>,
     /// Its place among those that work.
-    place: Option<Place>,
+    place: Option<TaskPlace>,
     /// The requests that wait for a person.
     asking: Vec<TicketId>,
     /// Names the host that the turn is on.
@@ -229,7 +229,7 @@ impl Journal {
     }
 
     /// Keeps a slot until the turn is over.
-    pub(crate) fn take(&mut self, place: Place) {
+    pub(crate) fn take(&mut self, place: TaskPlace) {
         self.place = Some(place);
     }
 

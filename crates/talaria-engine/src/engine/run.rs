@@ -1,5 +1,5 @@
-//! Running turns: `start` records a turn, `resolve` decides its model and limits, `desk` tracks the active sessions, `actor`
-//! is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
+//! Running turns: `start` records a turn, `resolve` decides its model and limits, `session_directory` tracks the
+//! active sessions, `actor` is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
 //! opened. `input`, `settings`, `providers`, `servers` and `rulebook` configure a
 //! turn; `answers`, `compaction`, `shell` and `background`
 //! are commands of people during and between turns; `catalog` lists models and efforts.
@@ -9,7 +9,6 @@ pub(crate) mod answers;
 pub(crate) mod background;
 pub(crate) mod catalog;
 pub(crate) mod compaction;
-pub(crate) mod desk;
 pub(crate) mod input;
 pub(crate) mod opening;
 pub(crate) mod providers;
@@ -17,6 +16,7 @@ pub(crate) mod resolve;
 pub(crate) mod rulebook;
 pub(crate) mod runtime;
 pub(crate) mod servers;
+pub(crate) mod session_directory;
 pub(crate) mod settings;
 pub(crate) mod shell;
 pub(crate) mod start;

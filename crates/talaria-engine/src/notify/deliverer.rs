@@ -76,7 +76,7 @@ impl<O: Outbox> Deliverer<O> {
     /// Delivers until `stop` is cancelled, then releases the claims that it has not begun.
     pub async fn run(mut self, stop: CancellationToken) -> DeliveryLeftovers {
         loop {
-            let wait = match self.take_up().await {
+            let wait = match self.start_due().await {
                 Ok(wait) => wait,
                 Err(error) => {
                     tracing::warn!(%error, "the outbox cannot be read");
@@ -94,7 +94,7 @@ impl<O: Outbox> Deliverer<O> {
     }
 
     /// Starts what can be started, and says how long nothing else will be due.
-    async fn take_up(&mut self) -> Result<Duration, OutboxError> {
+    async fn start_due(&mut self) -> Result<Duration, OutboxError> {
         self.start_waiting();
         loop {
             let free = AT_ONCE.saturating_sub(self.running.len());

@@ -13,9 +13,10 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use talaria_codex::host::{AttachError, Host, HostError, HostSpec, reap_strays};
 use talaria_codex::host_register::{HostRecord, HostRegister, StartedProcess};
+use talaria_codex_proto::wire::call::ThreadStart;
 use talaria_codex_proto::wire::notification::TurnStatus;
 use talaria_scripted::{Gate, Reply, ScriptedModel};
-use talaria_testkit::app_server::directive::{hang, spawn, stderr};
+use talaria_testkit::app_server::directive::{exit, hang, on, spawn, stderr};
 use talaria_testkit::{AppServer, Codex, CodexHome, Marker, build_dir, eventually, until};
 use tokio_util::sync::CancellationToken;
 
@@ -85,7 +86,7 @@ async fn a_turn_outlives_its_owner_and_completes_under_the_next(codex: Codex) {
     let gate = Gate::new();
     kept.model.push(Reply::new().text("half ").gate(&gate).text("whole"));
     let cwd = kept.home.work().to_str().unwrap().to_owned();
-    let asked = talaria_codex_proto::wire::call::ThreadStart { cwd, ..Default::default() };
+    let asked = ThreadStart { cwd, ..Default::default() };
     let thread = kept.host().start_thread(&asked).await.unwrap().started.thread;
     let turn = say(kept.host(), &thread, "go").await;
     gate.reached().await;
@@ -96,14 +97,13 @@ async fn a_turn_outlives_its_owner_and_completes_under_the_next(codex: Codex) {
     assert!(ended.said().count() == 1, "{ended:?}");
     kept.model.push(Reply::say("and on"));
     exchange(kept.host(), &thread, "next").await;
-    assert!(!kept.host().stderr_tail(10).is_empty(), "what it wrote before is there as well");
     kept.close().await;
 }
 
 async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(codex: Codex) {
     let mut kept = Kept::start(&codex).await;
     kept.model.push(Reply::new().command("sleep 9107"));
-    let asked = talaria_codex_proto::wire::call::ThreadStart {
+    let asked = ThreadStart {
         cwd: kept.home.work().to_str().unwrap().to_owned(),
         sandbox: Some(talaria_core::policy::Sandbox::DangerFullAccess),
         approval_policy: Some(talaria_core::policy::ApprovalPolicy::Never),
@@ -115,11 +115,8 @@ async fn the_end_of_an_adopted_codex_is_noticed_and_everything_below_it_goes(cod
     kept.change_owner().await;
     kill_process(Pid::from_raw(kept.host().pid()).unwrap(), Signal::KILL).unwrap();
     until("its end is noticed", || !kept.host().is_alive() && kept.host().end_reason().is_some()).await;
-    assert!(
-        kept.host().end_reason().unwrap().starts_with("Codex ended unexpectedly"),
-        "{:?}",
-        kept.host().end_reason()
-    );
+    let why = kept.host().end_reason().unwrap();
+    assert!(why.starts_with("Codex ended unexpectedly"), "{why}");
     kept.close().await;
 }
 
@@ -166,7 +163,16 @@ impl Orphan {
 }
 
 fn ready() -> AppServer {
-    AppServer::ready([stderr("a word before"), spawn("sleep 600 & wait")])
+    let end = on("thread/start", [stderr("its last words"), exit(1)]);
+    AppServer::ready([stderr("a word before"), spawn("sleep 600 & wait"), end])
+}
+
+/// The standard error of an adopted Codex is read: the report of its end quotes what it wrote since.
+async fn ends_with_its_last_words(adopted: &Host) {
+    assert!(adopted.start_thread(&ThreadStart::default()).await.is_err());
+    until("its end is noticed", || adopted.end_reason().is_some()).await;
+    let why = "Codex ended unexpectedly\ncodex stderr (last line):\n  its last words";
+    assert_eq!(adopted.end_reason(), Some(why));
 }
 
 /// A foreign process, which must survive.
@@ -202,7 +208,7 @@ async fn an_intent_is_written_down_before_the_spawn_and_completed_after_it() {
     assert_eq!(intent.key, orphan.spec.key());
     assert!(orphan.marker.survivors().iter().any(|process| i64::from(process.pid) == i64::from(birth.pid)));
     let adopted = orphan.attach(&orphan.record).await.unwrap();
-    assert_eq!(adopted.stderr_tail(5), ["a word before"]);
+    ends_with_its_last_words(&adopted).await;
     adopted.close().await;
     assert_eq!(orphan.ledger.ends(), ["closed"]);
     orphan.nothing_is_left();
@@ -456,7 +462,7 @@ async fn a_kept_host_survives_the_death_of_its_owner_and_is_adopted() {
     let adopted = Host::attach(&record, spec, Ledger::new()).await.unwrap();
     assert_eq!(Some(adopted.pid()), record.birth.map(|birth| birth.pid));
     adopted.account().await.unwrap();
-    assert_eq!(adopted.stderr_tail(5), ["a word before"]);
+    ends_with_its_last_words(&adopted).await;
     adopted.close().await;
     assert_eq!((marker.survivors(), other.survivors()), (vec![], vec![]));
     assert_eq!(fs::read_dir(folder.path().join("hosts")).unwrap().count(), 0);

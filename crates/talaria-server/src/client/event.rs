@@ -10,7 +10,7 @@ use talaria_core::event::Event;
 
 /// The place of an event, whatever it is.
 #[derive(Deserialize)]
-struct Place {
+struct EventPlace {
     session: talaria_core::ids::SessionId,
     seq: i64,
     at: jiff::Timestamp,
@@ -22,7 +22,7 @@ struct Place {
 /// Reads one event.
 pub(super) fn read(text: &str) -> Result<Numbered, serde_json::Error> {
     serde_json::from_str(text).or_else(|_| {
-        let Place { session, seq, at, turn, r#type } = serde_json::from_str(text)?;
+        let EventPlace { session, seq, at, turn, r#type } = serde_json::from_str(text)?;
         let raw: Box<RawValue> = serde_json::from_str(text)?;
         Ok(Numbered { session, seq, at, turn, event: Event::Unknown { method: r#type, raw } })
     })

@@ -38,7 +38,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     }
 
     /// Reads a line into `self.line`; `None` at the end. Nothing is lost when this is cancelled.
-    async fn read_line(&mut self) -> Option<Line> {
+    async fn read_line(&mut self) -> Option<LineLength> {
         loop {
             let chunk = match self.input.fill_buf().await {
                 Ok(chunk) if !chunk.is_empty() => chunk,
@@ -57,7 +57,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             self.input.consume(taken);
             if end.is_some() {
                 let was_too_long = std::mem::take(&mut self.is_too_long);
-                return Some(if was_too_long { Line::TooLong } else { Line::Whole });
+                return Some(if was_too_long { LineLength::TooLong } else { LineLength::Whole });
             }
         }
     }
@@ -82,7 +82,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
     }
 }
 
-enum Line {
+enum LineLength {
     Whole,
     TooLong,
 }
@@ -143,8 +143,8 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let read = match self.read_line().await {
-                Some(Line::Whole) => self.take_message(),
-                Some(Line::TooLong) => {
+                Some(LineLength::Whole) => self.take_message(),
+                Some(LineLength::TooLong) => {
                     let words = format!("a message has at most {LINE_LIMIT} bytes");
                     let error = ErrorData::new(ErrorCode::INVALID_REQUEST, words, None);
                     Err(Complaint { error, id: None })

@@ -18,4 +18,5 @@ mod terminal;
 mod timing;
 mod traceability;
 mod type_names;
+mod unused;
 mod wire;

@@ -22,7 +22,7 @@ use super::standing::Standing;
 use super::{commands, sending, shell, words};
 use crate::engine::{not_done, refused};
 use crate::input;
-use crate::insist::insist;
+use crate::retry::retry;
 use crate::settings::login_hint;
 use crate::trouble::{Trouble, exit};
 
@@ -287,7 +287,7 @@ async fn interrupt(place: &Place) -> Result<(), Trouble> {
         return Err(Trouble::new(exit::USAGE, "no turn is running here"));
     };
     let client = &place.desk.client;
-    let asked = insist(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
+    let asked = retry(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
     asked.await.map_err(|error| match error {
         ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
             Trouble::new(exit::USAGE, "no turn is running here")
@@ -306,7 +306,7 @@ pub(super) async fn reply(
     let client = &place.desk.client;
     let answer = AnswerRequest { answer: answer.revealed(), by: Who::User, digest };
     let was_broken = AtomicBool::new(false);
-    let told = insist(|| async {
+    let told = retry(|| async {
         let told = client.answer(ticket.as_str(), &answer).await;
         if matches!(told, Err(ClientError::Broken(_))) {
             was_broken.store(true, Ordering::Relaxed);

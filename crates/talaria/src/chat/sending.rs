@@ -13,7 +13,7 @@ use super::desk::Unstarted;
 use super::errand::{Done, Place};
 use super::words::given_back;
 use crate::engine::{not_done, not_known};
-use crate::insist::insist;
+use crate::retry::retry;
 
 /// What to do where that is not known.
 const LOOK: &str = "look at the conversation before you send it again";
@@ -67,14 +67,14 @@ enum Begun {
 async fn find_turn(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
     let client = &place.desk.client;
     if let Some(id) = &place.session {
-        let detail = insist(|| client.session(id.as_str())).await?;
+        let detail = retry(|| client.session(id.as_str())).await?;
         return Ok(compare_turn(&detail, prompt, since));
     }
     let query = SessionQuery { limit: LOOKED_AT, kind: Some(Kind::Chat), ..SessionQuery::default() };
-    let newest = insist(|| client.sessions(&query)).await?;
+    let newest = retry(|| client.sessions(&query)).await?;
     let here = |cwd: &str, at: Timestamp| cwd == place.desk.cwd && at >= since;
     for info in newest.iter().filter(|info| here(&info.cwd, info.created_at)) {
-        let detail = insist(|| client.session(info.id.as_str())).await?;
+        let detail = retry(|| client.session(info.id.as_str())).await?;
         let found = compare_turn(&detail, prompt, since);
         if matches!(found, Begun::Yes(_)) {
             return Ok(found);

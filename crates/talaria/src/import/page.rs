@@ -9,9 +9,9 @@ pub(super) const SHOWN: usize = 20;
 
 /// Lines of which nothing can do harm in a terminal.
 #[derive(Default)]
-pub(super) struct Page(pub(super) String);
+pub(super) struct ImportPage(pub(super) String);
 
-impl Page {
+impl ImportPage {
     pub(super) fn line(&mut self, text: &str) {
         let _ = writeln!(self.0, "{}", plain_line(text));
     }

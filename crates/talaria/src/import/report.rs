@@ -10,7 +10,7 @@ use talaria_home::home::TalariaHome;
 use talaria_import::hermes::config::{ImportedSetting, KeptSetting, SkippedSetting, Variable, by_section};
 use talaria_import::hermes::{FilesPlan, HermesPlan, HermesSource, SkippedFile};
 
-use super::page::{Page, SHOWN, count, some};
+use super::page::{ImportPage, SHOWN, count, some};
 
 /// Text about a setting without an equivalent here.
 const UNKNOWN: [&str; 2] = ["Talaria has no such setting", "a later version will read it"];
@@ -141,7 +141,7 @@ impl Report {
 
     /// The report for people.
     pub(super) fn text(&self) -> String {
-        let mut page = Page::default();
+        let mut page = ImportPage::default();
         let would = match (self.dry_run, self.brought_anything()) {
             (true, _) => "nothing was changed; this would be imported from",
             (false, true) => "imported from",
@@ -165,7 +165,7 @@ impl Report {
         page.0
     }
 
-    fn settings(&self, page: &mut Page) {
+    fn settings(&self, page: &mut ImportPage) {
         let Settings { taken, already_here, kept, not_taken, more_not_taken } = &self.settings;
         if taken.is_empty() && *already_here == 0 && kept.is_empty() && not_taken.is_empty() {
             return;
@@ -206,7 +206,7 @@ impl Report {
         }
     }
 
-    fn sessions(&self, page: &mut Page) {
+    fn sessions(&self, page: &mut ImportPage) {
         if let Some(Trouble { cause, hint }) = &self.sessions_not_read {
             page.head("conversations");
             let what = if self.sessions.is_some() { "the rest was not imported" } else { "not imported" };
@@ -240,7 +240,7 @@ impl Report {
         }
     }
 
-    fn variables(&self, page: &mut Page) {
+    fn variables(&self, page: &mut ImportPage) {
         if self.variables.is_empty() {
             return;
         }
@@ -252,7 +252,7 @@ impl Report {
         }
     }
 
-    fn secrets(&self, page: &mut Page) {
+    fn secrets(&self, page: &mut ImportPage) {
         let Secrets { settings, variables, logins } = &self.secrets;
         if settings.is_empty() && variables.is_empty() && logins.is_none() {
             return;
@@ -269,7 +269,7 @@ impl Report {
         }
     }
 
-    fn next(&self, page: &mut Page) {
+    fn next(&self, page: &mut ImportPage) {
         page.head("next");
         if !self.memories.copied.is_empty() {
             page.item("memories are used in new conversations");
@@ -299,7 +299,7 @@ fn files(plan: FilesPlan) -> Files {
     }
 }
 
-fn files_page(page: &mut Page, name: &str, files: &Files, ours: &str) {
+fn files_page(page: &mut ImportPage, name: &str, files: &Files, ours: &str) {
     let Files { copied, already_here, not_copied, more_not_copied } = files;
     if copied.is_empty() && *already_here == 0 && not_copied.is_empty() {
         return;

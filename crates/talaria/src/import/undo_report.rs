@@ -4,7 +4,7 @@ use serde::Serialize;
 use talaria_core::api::ImportedSessions;
 use talaria_import::hermes::{SkippedFile, UndoneFiles};
 
-use super::page::{Page, SHOWN, count};
+use super::page::{ImportPage, SHOWN, count};
 
 /// The undone changes, done or planned.
 #[derive(Debug, Default, Serialize)]
@@ -22,7 +22,7 @@ pub(super) struct UndoReport {
 impl UndoReport {
     /// The report for people.
     pub(super) fn text(&self) -> String {
-        let mut page = Page::default();
+        let mut page = ImportPage::default();
         let what = if self.dry_run {
             "nothing was changed; this would be undone from the import of"
         } else {

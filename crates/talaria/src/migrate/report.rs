@@ -11,7 +11,7 @@ use talaria_render::plain_line;
 /// One line of the report.
 #[derive(Debug, Serialize, PartialEq, Eq)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Line {
+pub(crate) enum MigrationLine {
     /// An MCP server.
     Server {
         name: String,
@@ -71,7 +71,12 @@ pub(crate) enum Stage {
 }
 
 /// Reports on everything.
-pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], stage: Stage) -> Vec<Line> {
+pub(crate) fn report(
+    wish: &Wish,
+    planned: &Planned,
+    dropped: &[EntryPlace],
+    stage: Stage,
+) -> Vec<MigrationLine> {
     let (written, gone) = match stage {
         Stage::Planned => (Status::Planned, Status::Unwanted),
         Stage::Done => (Status::Migrated, Status::Removed),
@@ -79,7 +84,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], sta
     let is_undecided = |place: &EntryPlace| planned.undecided.contains(place);
     let own = |place: &EntryPlace| planned.kept.iter().find(|own| own.path == *place);
     let status = |place: &EntryPlace| if own(place).is_some() { Status::Kept } else { written };
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<MigrationLine> = Vec::new();
     for server in &wish.servers {
         let place = EntryPlace::Server(server.name.clone());
         let (status, why) = match &server.server {
@@ -97,7 +102,7 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], sta
             _ => (Vec::new(), Vec::new()),
         };
         let (name, skipped) = (server.name.clone(), server.skipped.clone());
-        lines.push(Line::Server { name, status, why, skipped, secrets, variables });
+        lines.push(MigrationLine::Server { name, status, why, skipped, secrets, variables });
     }
     let tools = EntryPlace::Server(TOOLS.to_owned());
     let is_wanted = |(name, _): &(String, _)| name == TOOLS;
@@ -107,11 +112,14 @@ pub(crate) fn report(wish: &Wish, planned: &Planned, dropped: &[EntryPlace], sta
         lines.push(bare(TOOLS, status(&tools), why));
     }
     for name in &wish.additions.plugins {
-        lines.push(Line::Plugin { name: name.clone(), status: status(&EntryPlace::Plugin(name.clone())) });
+        lines.push(MigrationLine::Plugin {
+            name: name.clone(),
+            status: status(&EntryPlace::Plugin(name.clone())),
+        });
     }
     if let Some(profile) = &wish.additions.default_permissions {
         let status = status(&EntryPlace::DefaultPermissions);
-        lines.push(Line::Permissions { profile: profile.clone(), status });
+        lines.push(MigrationLine::Permissions { profile: profile.clone(), status });
     }
     let has_line =
         |place: &EntryPlace| wish.servers.iter().any(|server| Some(&*server.name) == server_of(place));
@@ -144,21 +152,23 @@ fn server_of(place: &EntryPlace) -> Option<&str> {
 }
 
 /// The line of what an earlier migration wrote and this one does not want.
-fn removal_line(place: &EntryPlace, status: Status) -> Line {
+fn removal_line(place: &EntryPlace, status: Status) -> MigrationLine {
     match place {
-        EntryPlace::Plugin(name) => Line::Plugin { name: name.clone(), status },
+        EntryPlace::Plugin(name) => MigrationLine::Plugin { name: name.clone(), status },
         EntryPlace::Server(name) => {
             let why = (status == Status::Kept).then(|| "it may still be needed".to_owned());
             bare(name, status, why)
         }
-        EntryPlace::DefaultPermissions => Line::Permissions { profile: place.table().to_owned(), status },
+        EntryPlace::DefaultPermissions => {
+            MigrationLine::Permissions { profile: place.table().to_owned(), status }
+        }
     }
 }
 
 /// A server of which nothing more has to be said.
-fn bare(name: &str, status: Status, why: Option<String>) -> Line {
+fn bare(name: &str, status: Status, why: Option<String>) -> MigrationLine {
     let (skipped, secrets, variables) = (Vec::new(), Vec::new(), Vec::new());
-    Line::Server { name: name.to_owned(), status, why, skipped, secrets, variables }
+    MigrationLine::Server { name: name.to_owned(), status, why, skipped, secrets, variables }
 }
 
 /// The variables that an entry refers to, without those that a secret must be moved to.
@@ -179,11 +189,11 @@ fn why_kept(own: &UsersOwn) -> String {
 }
 
 /// The report for people.
-pub(crate) fn words(lines: &[Line]) -> String {
+pub(crate) fn words(lines: &[MigrationLine]) -> String {
     let mut out = String::new();
     for line in lines {
         match line {
-            Line::Server { name, status, why, skipped, secrets, variables } => {
+            MigrationLine::Server { name, status, why, skipped, secrets, variables } => {
                 let why = why.as_deref().map(|why| format!(": {}", plain_line(why))).unwrap_or_default();
                 out += &format!("{:<9} server {}{why}\n", word(*status), plain_line(name));
                 for Skipped { key, why } in skipped {
@@ -201,17 +211,17 @@ pub(crate) fn words(lines: &[Line]) -> String {
                         &format!("            reads from the environment of Codex: {}\n", plain_line(&names));
                 }
             }
-            Line::Plugin { name, status } => {
+            MigrationLine::Plugin { name, status } => {
                 out += &format!("{:<9} plugin {}\n", word(*status), plain_line(name));
             }
-            Line::Permissions { profile, status: Status::Kept } => {
+            MigrationLine::Permissions { profile, status: Status::Kept } => {
                 let profile = plain_line(profile);
                 out += &format!("kept      your own permission default; {profile} is not written\n");
             }
-            Line::Permissions { profile, status } => {
+            MigrationLine::Permissions { profile, status } => {
                 out += &format!("{:<9} permission default {}\n", word(*status), plain_line(profile));
             }
-            Line::Warning { message } => out += &format!("warning: {}\n", plain_line(message)),
+            MigrationLine::Warning { message } => out += &format!("warning: {}\n", plain_line(message)),
         }
     }
     out

@@ -745,6 +745,7 @@ fn sub_agents_are_followed_after_an_adoption() {
         found running u
           => emit gap message="The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output" missing=["pieces","steps"] open=[] since=1000
         < child/x item started command k1
+        < child/x item started command k2
         < child/x item completed command k2
         < child/x item completed message k3 whole
           => emit agent_item_completed item.id=k3 item.kind=agent_message item.text=whole thread=child

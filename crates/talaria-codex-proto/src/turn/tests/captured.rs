@@ -402,7 +402,7 @@ fn check(case: &Case, cut: usize, gap: usize) {
 }
 
 #[test]
-fn there_is_something_to_take_up() {
+fn there_is_something_to_resume() {
     let (old, new): (Vec<&Case>, Vec<&Case>) = cases().iter().partition(|case| case.is_old);
     assert!(old.len() > 40 && new.len() > 40, "{} and {}", old.len(), new.len());
     assert!(

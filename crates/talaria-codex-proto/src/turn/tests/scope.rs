@@ -169,3 +169,19 @@ fn a_sub_agents_patch_shows_what_the_sub_agent_announced() {
           => emit request_opened changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] id=req-1 item=p1 kind=patch place=outside thread=child
     "#]]);
 }
+
+#[test]
+fn a_sub_agents_patch_that_changes_before_it_is_asked_about_is_shown_as_it_is_now() {
+    check(expect![[r#"
+        accepted u
+          => emit turn_started turn=u
+        < u item completed agents a1 child
+          => emit agent_updated phase=running thread=child
+          => emit item_completed item.action=spawnAgent item.id=a1 item.kind=agents item.status=completed item.threads=["child"]
+        < child/x item started patch p1
+          => emit agent_item_started item.changes=[{"action":"add","diff":"hi","move_to":null,"path":"a.txt"}] item.id=p1 item.kind=patch item.status=in_progress thread=child
+        < {"method":"item/fileChange/patchUpdated","params":{"threadId":"child","turnId":"x","itemId":"p1","changes":[{"path":"b.txt","kind":{"type":"delete"},"diff":"bye"}]}}
+        < child/x asks 0 patch p1
+          => emit request_opened changes=[{"action":"delete","diff":"bye","move_to":null,"path":"b.txt"}] id=req-1 item=p1 kind=patch place=outside thread=child
+    "#]]);
+}

@@ -56,6 +56,8 @@ fn output_and_sub_agents_are_signs_of_life() {
         at 118s
         < child/x item started command k1
           => emit agent_item_started item.command=ls item.cwd=/w item.id=k1 item.kind=command item.status=in_progress thread=child
+        wake
+          => wake 178000ms
         at 177s
         < {"method":"thread/levitated","params":{"threadId":"t"}}
           => emit unknown method=thread/levitated raw.method=thread/levitated raw.params.threadId=t

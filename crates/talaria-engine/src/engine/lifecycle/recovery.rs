@@ -36,15 +36,15 @@ use crate::engine::memory::MemoryDesk;
 use crate::engine::open_store;
 use crate::engine::queries::views;
 use crate::engine::run::background::BackgroundList;
-use crate::engine::run::desk::{Desk, Work};
 use crate::engine::run::providers::ProviderKeys;
 use crate::engine::run::resolve::Resolver;
 use crate::engine::run::rulebook::Rulebook;
 use crate::engine::run::servers::Servers;
+use crate::engine::run::session_directory::{SessionDirectory, Work};
 use crate::engine::run::settings::Wanted;
 use crate::engine::seal::Seal;
 use crate::engine::skills::SkillDesk;
-use crate::engine::tasks::queue::{Place, Queue, Room};
+use crate::engine::tasks::queue::{Queue, Room, TaskPlace};
 use crate::engine::tools::WebReader;
 use crate::engine::tools::ledger::CallLedger;
 use crate::engine::tools::questions::TurnQuestions;
@@ -159,7 +159,7 @@ impl Engine {
                 tried: Arc::default(),
                 task_ended: Arc::default(),
             },
-            desk: Desk::default(),
+            desk: SessionDirectory::default(),
             servers: Servers::default(),
             calls: CallLedger::default(),
             memory: MemoryDesk::default(),
@@ -302,7 +302,7 @@ impl Inner {
     }
 
     /// Assigns a running task its place, and lets one wait where it waited before: first come, first served.
-    async fn line_up(&self, session: &SessionId) -> Result<Option<Place>, StoreError> {
+    async fn line_up(&self, session: &SessionId) -> Result<Option<TaskPlace>, StoreError> {
         let (store, task) = (&self.shelf.store, self.shelf.store.task(session).await?);
         let (Some(task), Some(turn)) = (task, store.next_unsettled(session).await?) else { return Ok(None) };
         // One that is sent only now, because it was not written before, had its place already.

@@ -22,12 +22,12 @@ use tokio::sync::mpsc;
 
 use crate::engine::Inner;
 use crate::engine::journal::{Card, Journal};
-use crate::engine::run::desk::{Seat, Work};
 use crate::engine::run::input::{self, Content};
 use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::{Conversation, close_lost_turn, runtime_of};
+use crate::engine::run::session_directory::{SessionHandle, Work};
 use crate::engine::run::settings::{Settings, Wanted};
-use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::queue::TaskPlace;
 use crate::engine::tools::offered_tools;
 use talaria_codex::conversation::{BackgroundNews, Command, Prompt, Watcher as _};
 use talaria_codex::spec::Surroundings;
@@ -55,7 +55,7 @@ const GO_ON: &str = "Codex was stopped in the middle of the previous turn and ha
 pub(crate) struct Actor {
     engine: std::sync::Arc<Inner>,
     id: SessionId,
-    seat: Seat,
+    handle: SessionHandle,
     inbox: mpsc::UnboundedReceiver<Work>,
     conversation: Option<Conversation>,
     /// The tools that the conversation asks for where it has to start a thread.
@@ -68,7 +68,7 @@ pub(crate) struct Actor {
     /// Result of background commands, until there is a journal to report it to.
     untold: Vec<BackgroundNews>,
     /// The place of a turn that an earlier engine left running, until that is resumed.
-    place: Option<Place>,
+    place: Option<TaskPlace>,
     /// Something was done since the task began: a review may be due.
     has_worked: bool,
 }
@@ -77,14 +77,14 @@ impl Actor {
     pub(crate) fn new(
         engine: std::sync::Arc<Inner>,
         id: SessionId,
-        seat: Seat,
+        handle: SessionHandle,
         inbox: mpsc::UnboundedReceiver<Work>,
     ) -> Self {
         let surroundings = Surroundings::own();
         Self {
             engine,
             id,
-            seat,
+            handle,
             inbox,
             conversation: None,
             offered: Vec::new(),
@@ -117,7 +117,7 @@ impl Actor {
                 Work::Recover(place) => self.place = place,
                 Work::Review => {
                     // It begins while the next work is waited for.
-                    self.seat.done();
+                    self.handle.done();
                     continue;
                 }
                 Work::Background => {
@@ -127,7 +127,7 @@ impl Actor {
                             self.id
                         );
                     }
-                    self.seat.done();
+                    self.handle.done();
                     continue;
                 }
             }
@@ -144,7 +144,7 @@ impl Actor {
             }
             self.place = None;
             self.engine.queue.leave(&self.id);
-            self.seat.done();
+            self.handle.done();
         }
     }
 
@@ -169,14 +169,14 @@ impl Actor {
     async fn run_what_waits(&mut self) -> Result<(), StoreError> {
         while let Some(turn) = self.next_turn().await? {
             let next = if self.engine.is_unwritten(&turn) { Purpose::Send } else { Purpose::TakeUp };
-            let commands = self.seat.open();
+            let commands = self.handle.open();
             // An engine that ends stops every turn that is open by then, and begins no other.
             if self.engine.check_open().is_err() {
-                self.seat.close();
+                self.handle.close();
                 return Ok(());
             }
             let done = self.run_turn(&turn, next, commands).await;
-            self.seat.close();
+            self.handle.close();
             if let Some(conversation) = &mut self.conversation {
                 conversation.rest();
             }
@@ -210,12 +210,12 @@ impl Actor {
         let owner = task.as_ref().map(|task| task.owner.clone());
         let card = task.clone();
         let progress = self.engine.review_progress(&row, owner.as_deref(), turn);
-        let mut journal = Journal::new(shelf.clone(), self.seat.feed.clone(), self.id.clone(), turn, task);
+        let mut journal = Journal::new(shelf.clone(), self.handle.feed.clone(), self.id.clone(), turn, task);
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         let behind = last.map_or(0, |last| last.ordinal - turn.ordinal);
         journal.follow_up(self.waiting(behind).await?);
         journal.learn(progress);
-        let seat = self.seat.clone();
+        let handle = self.handle.clone();
         if self.is_task && next == Purpose::Send {
             match self.wait_for_power(row, &mut commands, &mut journal).await? {
                 Ok(granted) => row = granted,
@@ -232,7 +232,7 @@ impl Actor {
                 Purpose::Send if let Some(place) = self.place.take() => place,
                 Purpose::Send => {
                     let place = queue.enter(&id, &owner);
-                    match unless_stopped(place, &mut commands, &mut journal, &seat).await? {
+                    match unless_stopped(place, &mut commands, &mut journal, &handle).await? {
                         Ok(place) => place,
                         Err(by) => return refuse(&mut journal, interrupted(by)).await,
                     }
@@ -246,7 +246,7 @@ impl Actor {
         let opened = match next {
             Purpose::Send => {
                 let opened = self.open(&row, next);
-                match unless_stopped(opened, &mut commands, &mut journal, &seat).await? {
+                match unless_stopped(opened, &mut commands, &mut journal, &handle).await? {
                     Ok(opened) => opened,
                     // Codex may take long to come up. Nothing was sent: the turn is over at once.
                     Err(by) => return refuse(&mut journal, interrupted(by)).await,
@@ -295,7 +295,7 @@ impl Actor {
             && words.context.is_none()
         {
             let hook = self.engine.run_turn_start(&row, turn);
-            match unless_stopped(hook, &mut commands, &mut journal, &seat).await? {
+            match unless_stopped(hook, &mut commands, &mut journal, &handle).await? {
                 Ok((context, note)) => {
                     note.into_iter().for_each(|message| journal.event(Event::Warning { message }));
                     words.context = context;
@@ -346,7 +346,7 @@ impl Actor {
                 let why = format!("Talaria could not record what happened in the turn: {why}");
                 self.conversation = None;
                 let task = self.card(&row).await?;
-                let journal = Journal::new(shelf, self.seat.feed.clone(), self.id.clone(), turn, task);
+                let journal = Journal::new(shelf, self.handle.feed.clone(), self.id.clone(), turn, task);
                 self.lose(journal, turn, &row, why).await
             }
             Some(_) => {
@@ -480,7 +480,7 @@ impl Actor {
             return Ok(());
         }
         let Some(row) = self.engine.shelf.store.session(&self.id).await? else { return Ok(()) };
-        let (engine, feed) = (std::sync::Arc::clone(&self.engine), self.seat.feed.clone());
+        let (engine, feed) = (std::sync::Arc::clone(&self.engine), self.handle.feed.clone());
         let (turn, report) = (turn.clone(), report.clone());
         let mut ended = self.engine.ended.subscribe();
         self.engine.tasks.spawn(async move {

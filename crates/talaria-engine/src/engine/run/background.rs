@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::engine::access::caller::Needs;
 use crate::engine::queries::views;
-use crate::engine::run::desk::Work;
+use crate::engine::run::session_directory::Work;
 use talaria_codex::client::CallError;
 use talaria_codex::terminals::{OtherCommands, TerminalStop};
 use talaria_home::clock::now_ms;

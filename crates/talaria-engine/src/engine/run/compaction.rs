@@ -10,9 +10,9 @@ use talaria_core::runtime::Runtime;
 use crate::engine::Engine;
 use crate::engine::access::caller::Needs;
 use crate::engine::lifecycle::imports;
-use crate::engine::run::desk::Work;
 use crate::engine::run::input;
 use crate::engine::run::runtime::runtime_of;
+use crate::engine::run::session_directory::Work;
 use crate::engine::run::settings::Settings;
 use talaria_home::faults;
 

@@ -99,7 +99,7 @@ impl Conversation {
         journal: &mut Journal,
     ) -> Report {
         match self {
-            Self::Codex(codex) => codex.conversation.take_up(prompt, flown, commands, journal).await,
+            Self::Codex(codex) => codex.conversation.resume_turn(prompt, flown, commands, journal).await,
             Self::OwnLoop(own) => own.resume(prompt, flown, commands, journal).await,
         }
     }

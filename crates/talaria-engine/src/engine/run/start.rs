@@ -17,10 +17,10 @@ use crate::engine::journal::rows;
 use crate::engine::lifecycle::imports;
 use crate::engine::queries::views;
 use crate::engine::run::catalog::CheckedTurn;
-use crate::engine::run::desk::Work;
 use crate::engine::run::input;
 use crate::engine::run::resolve::ResolvedTurn;
 use crate::engine::run::runtime::runtime_of;
+use crate::engine::run::session_directory::Work;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::{Engine, Inner};
 

@@ -25,20 +25,20 @@ pub(crate) struct Room {
 
 /// The lines of those who wait. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Queue(Arc<Mutex<State>>);
+pub(crate) struct Queue(Arc<Mutex<QueueState>>);
 
 #[derive(Debug)]
-struct State {
+struct QueueState {
     room: Room,
     working: usize,
     parked: usize,
     /// The next line is first.
-    lines: VecDeque<Line>,
+    lines: VecDeque<OwnerLine>,
     tickets: u64,
 }
 
 #[derive(Debug)]
-struct Line {
+struct OwnerLine {
     owner: String,
     waiting: VecDeque<Waiter>,
 }
@@ -48,12 +48,12 @@ struct Waiter {
     ticket: u64,
     session: SessionId,
     /// Sends the slot; `None` until the task asks for it.
-    place: Option<oneshot::Sender<Place>>,
+    place: Option<oneshot::Sender<TaskPlace>>,
 }
 
 /// The right to work; it ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TaskPlace {
     queue: Option<Queue>,
     is_parked: bool,
 }
@@ -66,7 +66,7 @@ struct InLine<'a> {
 
 impl Queue {
     pub(crate) fn new(room: Room) -> Self {
-        let state = State { room, working: 0, parked: 0, lines: VecDeque::new(), tickets: 0 };
+        let state = QueueState { room, working: 0, parked: 0, lines: VecDeque::new(), tickets: 0 };
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -82,7 +82,7 @@ impl Queue {
     }
 
     /// Waits for a place. A task that stops waiting leaves the line.
-    pub(crate) async fn enter(&self, session: &SessionId, owner: &str) -> Place {
+    pub(crate) async fn enter(&self, session: &SessionId, owner: &str) -> TaskPlace {
         let (place, granted) = oneshot::channel();
         let ticket = {
             let mut state = self.lock();
@@ -105,20 +105,20 @@ impl Queue {
     }
 
     /// Takes a place for a turn that runs already.
-    pub(crate) fn enter_at_once(&self) -> Place {
+    pub(crate) fn enter_at_once(&self) -> TaskPlace {
         self.lock().working += 1;
-        Place { queue: Some(self.clone()), is_parked: false }
+        TaskPlace { queue: Some(self.clone()), is_parked: false }
     }
 
     /// How many come before this one, if it waits. One that there is a place for does not wait, although it may not have
     /// come for it yet.
     pub(crate) fn ahead(&self, session: &SessionId) -> Option<usize> {
         let state = self.lock();
-        let place_of = |line: &Line| line.waiting.iter().position(|waiter| waiter.session == *session);
+        let place_of = |line: &OwnerLine| line.waiting.iter().position(|waiter| waiter.session == *session);
         let (own, depth) =
             state.lines.iter().enumerate().find_map(|(at, line)| Some((at, place_of(line)?)))?;
         // The lines take turns: each has had as many as this one, and those in front of it one more.
-        let before = |(at, line): (usize, &Line)| line.waiting.len().min(depth + usize::from(at < own));
+        let before = |(at, line): (usize, &OwnerLine)| line.waiting.len().min(depth + usize::from(at < own));
         let own_line = state.lines.get(own).map_or(0, |line| line.waiting.len().min(depth));
         let others = state.lines.iter().enumerate().filter(|(at, _)| *at != own).map(before).sum::<usize>();
         Some(own_line + others).filter(|ahead| *ahead >= state.free())
@@ -146,7 +146,7 @@ impl Queue {
             // Not in the loop's condition: the lock would be held in its body.
             let next = self.lock().next();
             let Some(waiter) = next else { return };
-            let place = Place { queue: Some(self.clone()), is_parked: false };
+            let place = TaskPlace { queue: Some(self.clone()), is_parked: false };
             if let Err(mut unwanted) = waiter.send(place) {
                 unwanted.queue = None;
                 self.lock().working -= 1;
@@ -154,18 +154,23 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn line_up(&mut self, session: &SessionId, owner: &str, place: Option<oneshot::Sender<Place>>) -> u64 {
+impl QueueState {
+    fn line_up(
+        &mut self,
+        session: &SessionId,
+        owner: &str,
+        place: Option<oneshot::Sender<TaskPlace>>,
+    ) -> u64 {
         self.tickets += 1;
         let waiter = Waiter { ticket: self.tickets, session: session.clone(), place };
         match self.lines.iter_mut().find(|line| line.owner == owner) {
             Some(line) => line.waiting.push_back(waiter),
-            None => self.lines.push_back(Line { owner: owner.to_owned(), waiting: [waiter].into() }),
+            None => self.lines.push_back(OwnerLine { owner: owner.to_owned(), waiting: [waiter].into() }),
         }
         self.tickets
     }
@@ -184,7 +189,7 @@ impl State {
     }
 
     /// Takes a place for the next task, if there is one and it has come.
-    fn next(&mut self) -> Option<oneshot::Sender<Place>> {
+    fn next(&mut self) -> Option<oneshot::Sender<TaskPlace>> {
         if self.free() == 0 {
             return None;
         }
@@ -208,7 +213,7 @@ impl Drop for InLine<'_> {
     }
 }
 
-impl Place {
+impl TaskPlace {
     /// It waits for a person, or it does not any more: then it works again whatever the limits say.
     pub(crate) fn set_parked(&mut self, is_parked: bool) {
         let Some(queue) = &self.queue else { return };
@@ -226,7 +231,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TaskPlace {
     fn drop(&mut self) {
         let Some(queue) = self.queue.take() else { return };
         {
@@ -247,7 +252,7 @@ mod tests {
 
     use super::*;
 
-    type Waiting<'a> = Pin<Box<dyn Future<Output = Place> + 'a>>;
+    type Waiting<'a> = Pin<Box<dyn Future<Output = TaskPlace> + 'a>>;
 
     fn session(name: &str) -> SessionId {
         SessionId::new(name)
@@ -265,7 +270,7 @@ mod tests {
         waiting
     }
 
-    fn poll(waiting: &mut Waiting<'_>) -> Option<Place> {
+    fn poll(waiting: &mut Waiting<'_>) -> Option<TaskPlace> {
         match waiting.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(place) => Some(place),
             Poll::Pending => None,
@@ -383,7 +388,7 @@ mod tests {
         ) {
             let queue = queue(2, 3);
             let owners = ["a", "b", "c", "d"];
-            let (mut waiting, mut places): (Vec<Waiting<'_>>, Vec<Place>) = (Vec::new(), Vec::new());
+            let (mut waiting, mut places): (Vec<Waiting<'_>>, Vec<TaskPlace>) = (Vec::new(), Vec::new());
             for (step, which) in steps {
                 let at = which % places.len().max(1);
                 let place = places.get_mut(at);

@@ -117,7 +117,7 @@ impl Actor {
         let last = shelf.store.last_turns(&self.id, None, 1).await?.pop();
         // Only a turn starts a command.
         let last = last.ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
-        Ok(Journal::new(shelf, self.seat.feed.clone(), self.id.clone(), &last, None))
+        Ok(Journal::new(shelf, self.handle.feed.clone(), self.id.clone(), &last, None))
     }
 }
 

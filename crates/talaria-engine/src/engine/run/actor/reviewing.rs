@@ -15,8 +15,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Actor, Journal, Purpose};
 use crate::engine::learning::{ReviewApplied, why_nothing_to_ask};
-use crate::engine::run::desk::ReviewGuard;
 use crate::engine::run::runtime::{CountedModel, RuntimeQuestion};
+use crate::engine::run::session_directory::ReviewGuard;
 
 /// Maximum number of attempts of a review: an engine that dies in every attempt must not retry endlessly.
 const ATTEMPTS: i64 = 3;
@@ -115,7 +115,7 @@ impl Actor {
         };
         let (stop, counted) = (CancellationToken::new(), question.counted_model());
         let asking = tokio::spawn(ask(question, stored_usage(&review), stop.clone()));
-        let (_stop, _guard) = (stop.drop_guard(), self.seat.begin_review());
+        let (_stop, _guard) = (stop.drop_guard(), self.handle.begin_review());
         Ok(Some(RunningReview { row: review, counted, asking, _stop, _guard }))
     }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use super::{Actor, interrupted};
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
-use crate::engine::run::desk::Seat;
+use crate::engine::run::session_directory::SessionHandle;
 use crate::engine::run::settings::Wanted;
 use crate::engine::tasks::power::Decided;
 use talaria_codex::conversation::{Command, Watcher as _, When};
@@ -28,7 +28,7 @@ impl Actor {
             return Ok(Ok(row));
         }
         self.engine.put_power_request(&row, journal).await?;
-        let mut others = Others { commands: Vec::new(), seat: &self.seat };
+        let mut others = Others { commands: Vec::new(), handle: &self.handle };
         loop {
             match self.engine.settle_power(&row, journal).await? {
                 Decided::Granted(row) => return Ok(Ok(*row)),
@@ -54,9 +54,9 @@ pub(super) async fn unless_stopped<T>(
     ready: impl Future<Output = T>,
     commands: &mut mpsc::UnboundedReceiver<Command>,
     journal: &mut Journal,
-    seat: &Seat,
+    handle: &SessionHandle,
 ) -> Result<Result<T, Who>, StoreError> {
-    let mut others = Others { commands: Vec::new(), seat };
+    let mut others = Others { commands: Vec::new(), handle };
     tokio::pin!(ready);
     loop {
         let command = tokio::select! {
@@ -95,13 +95,13 @@ async fn hold(
 /// Commands that arrived too early; resent when this is dropped.
 struct Others<'a> {
     commands: Vec<Command>,
-    seat: &'a Seat,
+    handle: &'a SessionHandle,
 }
 
 impl Drop for Others<'_> {
     fn drop(&mut self) {
         for command in self.commands.drain(..) {
-            self.seat.tell(command);
+            self.handle.tell(command);
         }
     }
 }

@@ -161,7 +161,7 @@ pub(super) async fn open(
     let opening = Opening { engine, row, spec, asked, options, purpose };
     let (conversation, mut opened) = match started {
         // A thread on which no turn was accepted may have vanished with its host.
-        Some(before) => opening.take_up(before).await?,
+        Some(before) => opening.resume(before).await?,
         None => opening.start().await?,
     };
     // A thread that was still loaded was sent nothing.
@@ -206,7 +206,7 @@ impl Opening<'_> {
     }
 
     /// Resumes a conversation that an engine had open.
-    async fn take_up(self, before: Started) -> Result<(CodexRuntime, Opened), Box<Report>> {
+    async fn resume(self, before: Started) -> Result<(CodexRuntime, Opened), Box<Report>> {
         let known = self.row.host.as_deref().and_then(|nonce| self.engine.hosts.named(nonce));
         if let Some(host) = known.filter(|host| host.is_alive()) {
             match self.attach(&host, &before).await {

@@ -58,7 +58,7 @@ pub(super) struct PromptFacts<'a> {
 pub(super) struct SystemPrompt {
     /// The same for everyone, for this conversation, for this project.
     pub(super) tiers: Vec<String>,
-    /// Problems of the files in it that are new, and those that are solved.
+    /// Problems of the files in it, and problems that no longer exist.
     pub(super) notes: Vec<ProjectNote>,
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::{Notify, mpsc};
 
 use crate::engine::journal::feed::{EventLine, Feed};
-use crate::engine::tasks::queue::Place;
+use crate::engine::tasks::queue::TaskPlace;
 use talaria_codex::conversation::Command;
 use talaria_codex::spec::Surroundings;
 
@@ -23,12 +23,12 @@ pub(crate) enum Work {
     /// A review of finished turns is on record.
     Review,
     /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
-    Recover(Option<Place>),
+    Recover(Option<TaskPlace>),
 }
 
 /// How a session is reached.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Seat {
+pub(crate) struct SessionHandle {
     pub(crate) feed: Feed,
     work: Option<mpsc::UnboundedSender<Work>>,
     /// To the turn that runs, or is about to.
@@ -41,7 +41,7 @@ pub(crate) struct Seat {
     changed: Arc<Notify>,
 }
 
-impl Seat {
+impl SessionHandle {
     /// Opens the channel to a turn that begins; commands that arrive before the turn is sent count, too.
     pub(crate) fn open(&self) -> mpsc::UnboundedReceiver<Command> {
         // Unbounded in type, bounded by use: a command is a call of a client, whose number the server limits, or
@@ -104,35 +104,35 @@ impl Drop for ReviewGuard {
 
 /// The sessions that are at work or being followed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Desk {
-    seats: Arc<Mutex<HashMap<SessionId, Seat>>>,
+pub(crate) struct SessionDirectory {
+    handles: Arc<Mutex<HashMap<SessionId, SessionHandle>>>,
     changed: Arc<Notify>,
 }
 
-impl Desk {
+impl SessionDirectory {
     /// Follows what is published of a session; makes its place if it has none.
     pub(crate) fn subscribe(&self, session: &SessionId) -> Receiver<EventLine> {
-        let mut seats = lock(&self.seats);
-        if !seats.contains_key(session) {
+        let mut handles = lock(&self.handles);
+        if !handles.contains_key(session) {
             // They had a follower once.
-            seats.retain(|_, seat| seat.is_needed());
+            handles.retain(|_, handle| handle.is_needed());
         }
-        self.seat(&mut seats, session).feed.subscribe()
+        self.handle(&mut handles, session).feed.subscribe()
     }
 
     /// Where what happens in a session is published.
     pub(crate) fn feed(&self, session: &SessionId) -> Feed {
-        self.seat(&mut lock(&self.seats), session).feed.clone()
+        self.handle(&mut lock(&self.handles), session).feed.clone()
     }
 
     /// Sends the turn of a session a command; `false` if none runs.
     pub(crate) fn tell(&self, session: &SessionId, command: Command) -> bool {
-        lock(&self.seats).get(session).is_some_and(|seat| seat.tell(command))
+        lock(&self.handles).get(session).is_some_and(|handle| handle.tell(command))
     }
 
     /// Is a turn of a session about to begin that does not accept commands yet?
     pub(crate) fn is_about_to_begin(&self, session: &SessionId) -> bool {
-        lock(&self.seats).get(session).is_some_and(|seat| seat.is_at_work() && !seat.is_open())
+        lock(&self.handles).get(session).is_some_and(|handle| handle.is_at_work() && !handle.is_open())
     }
 
     /// Queues work for the task of a session. If it has none, `start` gets its inbox and starts one.
@@ -140,12 +140,12 @@ impl Desk {
         &self,
         session: &SessionId,
         work: Work,
-        start: impl FnOnce(Seat, mpsc::UnboundedReceiver<Work>),
+        start: impl FnOnce(SessionHandle, mpsc::UnboundedReceiver<Work>),
     ) {
-        let mut seats = lock(&self.seats);
-        let seat = self.seat(&mut seats, session);
-        seat.undone.fetch_add(1, Ordering::AcqRel);
-        let work = match &seat.work {
+        let mut handles = lock(&self.handles);
+        let handle = self.handle(&mut handles, session);
+        handle.undone.fetch_add(1, Ordering::AcqRel);
+        let work = match &handle.work {
             Some(inbox) => match inbox.send(work) {
                 Ok(()) => return,
                 // Its task has ended.
@@ -157,8 +157,8 @@ impl Desk {
         let (inbox, receiver) = mpsc::unbounded_channel();
         // The receiver is right here.
         let _ = inbox.send(work);
-        seat.work = Some(inbox);
-        start(seat.clone(), receiver);
+        handle.work = Some(inbox);
+        start(handle.clone(), receiver);
     }
 
     /// Ends the task of a session unless work arrived in the meantime, which is returned.
@@ -167,39 +167,39 @@ impl Desk {
         session: &SessionId,
         inbox: &mut mpsc::UnboundedReceiver<Work>,
     ) -> Option<Work> {
-        let mut seats = lock(&self.seats);
+        let mut handles = lock(&self.handles);
         if let Ok(work) = inbox.try_recv() {
             return Some(work);
         }
-        let is_followed = seats.get(session).is_some_and(|seat| seat.feed.has_followers());
+        let is_followed = handles.get(session).is_some_and(|handle| handle.feed.has_followers());
         if is_followed {
-            if let Some(seat) = seats.get_mut(session) {
-                seat.work = None;
+            if let Some(handle) = handles.get_mut(session) {
+                handle.work = None;
             }
         } else {
-            seats.remove(session);
+            handles.remove(session);
         }
         None
     }
 
     /// Sends every running turn a command. Returns how many there are.
     pub(crate) fn tell_all(&self, command: impl Fn() -> Command) -> usize {
-        lock(&self.seats).values().filter(|seat| seat.tell(command())).count()
+        lock(&self.handles).values().filter(|handle| handle.tell(command())).count()
     }
 
     /// How many turns run, or are about to.
     pub(crate) fn running(&self) -> usize {
-        lock(&self.seats).values().filter(|seat| seat.is_open()).count()
+        lock(&self.handles).values().filter(|handle| handle.is_open()).count()
     }
 
     /// Waits until a turn that was recorded accepts commands; its task may not have begun with it.
     pub(crate) async fn until_begun(&self, session: &SessionId) {
-        self.until(|desk| !desk.is_about_to_begin(session)).await;
+        self.until(|directory| !directory.is_about_to_begin(session)).await;
     }
 
     /// Waits until no turn runs.
     pub(crate) async fn until_none_runs(&self) {
-        self.until(|desk| desk.running() == 0).await;
+        self.until(|directory| directory.running() == 0).await;
     }
 
     async fn until(&self, holds: impl Fn(&Self) -> bool) {
@@ -213,15 +213,21 @@ impl Desk {
         }
     }
 
-    fn seat<'a>(&self, seats: &'a mut HashMap<SessionId, Seat>, session: &SessionId) -> &'a mut Seat {
-        let seat = || Seat { changed: Arc::clone(&self.changed), ..Seat::default() };
-        seats.entry(session.clone()).or_insert_with(seat)
+    fn handle<'a>(
+        &self,
+        handles: &'a mut HashMap<SessionId, SessionHandle>,
+        session: &SessionId,
+    ) -> &'a mut SessionHandle {
+        let handle = || SessionHandle { changed: Arc::clone(&self.changed), ..SessionHandle::default() };
+        handles.entry(session.clone()).or_insert_with(handle)
     }
 
     /// Is anything at work or followed?
     pub(crate) fn is_busy(&self) -> bool {
-        let is_busy = |seat: &Seat| seat.is_at_work() || seat.has_review() || seat.feed.has_followers();
-        lock(&self.seats).values().any(is_busy)
+        let is_busy = |handle: &SessionHandle| {
+            handle.is_at_work() || handle.has_review() || handle.feed.has_followers()
+        };
+        lock(&self.handles).values().any(is_busy)
     }
 }
 
@@ -237,63 +243,67 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_that_leaves_takes_the_work_that_came_in_the_meantime() {
-        let (desk, session) = (Desk::default(), SessionId::new("s"));
+        let (directory, session) = (SessionDirectory::default(), SessionId::new("s"));
         let mut inboxes = Vec::new();
-        desk.give(&session, Work::Recover(None), |_, inbox| inboxes.push(inbox));
-        desk.give(&session, Work::Recover(None), |_, _| panic!("there is a task already"));
+        directory.give(&session, Work::Recover(None), |_, inbox| inboxes.push(inbox));
+        directory.give(&session, Work::Recover(None), |_, _| panic!("there is a task already"));
         let mut inbox = inboxes.pop().unwrap();
         assert!(inbox.recv().await.is_some());
-        assert!(desk.leave(&session, &mut inbox).is_some());
-        assert!(desk.leave(&session, &mut inbox).is_none());
+        assert!(directory.leave(&session, &mut inbox).is_some());
+        assert!(directory.leave(&session, &mut inbox).is_none());
         let mut started = false;
-        desk.give(&session, Work::Recover(None), |_, _| started = true);
+        directory.give(&session, Work::Recover(None), |_, _| started = true);
         assert!(started);
     }
 
     #[tokio::test]
     async fn only_a_turn_that_runs_is_told_something() {
-        let (desk, session) = (Desk::default(), SessionId::new("s"));
-        let mut seats = Vec::new();
+        let (directory, session) = (SessionDirectory::default(), SessionId::new("s"));
+        let mut handles = Vec::new();
         let stop = || Command::Interrupt { by: Who::User };
-        assert!(!desk.tell(&session, stop()));
-        desk.give(&session, Work::Recover(None), |seat, _| seats.push(seat));
-        let seat = seats.pop().unwrap();
-        assert!(desk.is_busy(), "work that waits counts");
-        seat.done();
-        assert!(!desk.tell(&session, stop()));
-        let mut commands = seat.open();
-        assert_eq!((desk.tell_all(stop), desk.running()), (1, 1));
+        assert!(!directory.tell(&session, stop()));
+        directory.give(&session, Work::Recover(None), |handle, _| handles.push(handle));
+        let handle = handles.pop().unwrap();
+        assert!(directory.is_busy(), "work that waits counts");
+        handle.done();
+        assert!(!directory.tell(&session, stop()));
+        let mut commands = handle.open();
+        assert_eq!((directory.tell_all(stop), directory.running()), (1, 1));
         assert!(commands.recv().await.is_some());
-        seat.close();
-        assert!(!desk.tell(&session, stop()) && !desk.is_busy());
+        handle.close();
+        assert!(!directory.tell(&session, stop()) && !directory.is_busy());
     }
 
     #[tokio::test]
     async fn who_waits_for_a_turn_is_woken_when_it_opens_and_when_it_closes() {
-        let (desk, session) = (Desk::default(), SessionId::new("s"));
-        let mut seats = Vec::new();
-        desk.give(&session, Work::Recover(None), |seat, _| seats.push(seat));
-        let seat = seats.pop().unwrap();
-        let mut begun = Box::pin(desk.until_begun(&session));
+        let (directory, session) = (SessionDirectory::default(), SessionId::new("s"));
+        let mut handles = Vec::new();
+        directory.give(&session, Work::Recover(None), |handle, _| handles.push(handle));
+        let handle = handles.pop().unwrap();
+        let mut begun = Box::pin(directory.until_begun(&session));
         assert!(begun.as_mut().now_or_never().is_none(), "its task has not begun with it");
-        let _commands = seat.open();
+        let _commands = handle.open();
         begun.await;
-        let mut none = Box::pin(desk.until_none_runs());
+        let mut none = Box::pin(directory.until_none_runs());
         assert!(none.as_mut().now_or_never().is_none());
-        seat.close();
+        handle.close();
         none.await;
     }
 
     #[tokio::test]
     async fn whoever_was_followed_once_is_forgotten_when_the_next_is() {
-        let desk = Desk::default();
+        let directory = SessionDirectory::default();
         let sessions: Vec<SessionId> = (0..50).map(|n| SessionId::new(n.to_string())).collect();
-        let kept = desk.subscribe(&sessions[0]);
-        desk.give(&sessions[1], Work::Recover(None), |_, _| {});
+        let kept = directory.subscribe(&sessions[0]);
+        directory.give(&sessions[1], Work::Recover(None), |_, _| {});
         for session in &sessions {
-            drop(desk.subscribe(session));
+            drop(directory.subscribe(session));
         }
-        assert_eq!(lock(&desk.seats).len(), 3, "the one that is followed, the one with a task, the last one");
+        assert_eq!(
+            lock(&directory.handles).len(),
+            3,
+            "the one that is followed, the one with a task, the last one"
+        );
         drop(kept);
     }
 }
