@@ -31,6 +31,10 @@ pub enum NextStep {
     ListMemory,
     /// Look at the changes of the memory, and at those that wait.
     ListMemoryChanges,
+    /// Look at the skills, and at what was proposed about them.
+    ListSkills,
+    /// Look at what was proposed about skills, also at what was decided.
+    ListSkillProposals,
     /// See whether a task received something.
     CheckTask { task: String },
     /// Look at a conversation.
@@ -140,6 +144,8 @@ impl NextStep {
             Self::ListBackground => "`talaria ps` lists them".to_owned(),
             Self::ListMemory => "see `talaria memory list`".to_owned(),
             Self::ListMemoryChanges => "see `talaria memory history` and `talaria memory pending`".to_owned(),
+            Self::ListSkills => "see `talaria skills list` and `talaria skills proposals`".to_owned(),
+            Self::ListSkillProposals => "see `talaria skills proposals --all`".to_owned(),
             Self::CheckTask { task } => format!("`talaria task show {task}` shows whether it arrived"),
             Self::ShowSession { session } => format!("see `talaria sessions show {session}`"),
             Self::ContinueSession { session } => {

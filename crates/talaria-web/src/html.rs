@@ -1,7 +1,7 @@
 //! A page of HTML as Markdown: the article if there is one, else the whole body, else the bare text. Pure.
 //!
 //! `dom_smoothie` finds the article; below 600 characters it found a fragment, not an article, and the body is read. In a large
-//! page, where that takes longest, an article that the page itself marks is taken as it is. The
+//! page, where that takes longest, an article that the page itself marks is taken as it is, or else its main part. The
 //! Markdown is written by `dom_query`, a dependency of `dom_smoothie`. Links are made absolute, so that a model can
 //! follow them.
 
@@ -10,6 +10,7 @@ use dom_smoothie::{Config, Readability, TextMode};
 use url::Url;
 
 use crate::bounded_tree::parse_bounded;
+use crate::main_part::main_part;
 
 /// The shortest article, in characters.
 const SHORTEST: usize = 600;
@@ -53,7 +54,7 @@ pub(crate) fn read_html(html: &str, url: &Url) -> HtmlText {
     };
     let title = title(&document);
     if html.len() >= LARGE
-        && let Some(text) = marked_article(&document, url)
+        && let Some(text) = marked_article(&document, url).or_else(|| text_of_main_part(&document, url))
     {
         return HtmlText { title, text, part: HtmlPart::Article };
     }
@@ -101,9 +102,25 @@ fn marked_article(document: &Document, url: &Url) -> Option<String> {
     if size(&marked) < size(&body).saturating_sub(scripts) / 2 {
         return None;
     }
-    let skipped: Vec<&str> = SKIPPED.into_iter().chain(AROUND_ARTICLE).collect();
-    let text = markdown(&marked, url, &skipped);
+    article_text(&marked, url)
+}
+
+/// The part of the page with nearly all of its text.
+fn text_of_main_part(document: &Document, url: &Url) -> Option<String> {
+    // A page may have all of its text in a form, which is not counted as beside it.
+    let left_out: Vec<&str> = around_text().filter(|name| *name != "form").collect();
+    let (part, length) = main_part(&document.body()?, &left_out)?;
+    article_text(&part, url).filter(|text| text.len() >= length / 2)
+}
+
+/// The Markdown of an element, unless it is too short for an article.
+fn article_text(node: &NodeRef<'_>, url: &Url) -> Option<String> {
+    let text = markdown(node, url, &around_text().collect::<Vec<_>>());
     text.chars().nth(SHORTEST).is_some().then_some(text)
+}
+
+fn around_text() -> impl Iterator<Item = &'static str> {
+    SKIPPED.into_iter().chain(AROUND_ARTICLE)
 }
 
 fn body(document: &Document, url: &Url) -> String {

@@ -3,7 +3,7 @@
 //! `connect` resolves a name once, judges every address of it and connects to one of those (`tls` secures the
 //! connection); notifications use it as well. `fetch` follows redirects over it with limits of time and size, `body` collects
 //! a response under them. The rest is pure: `address` judges, `charset`,
-//! `media`, `bounded_tree` and `html` turn bytes into text, `page` divides text into pages and finds passages, `fence` writes
+//! `media`, `bounded_tree`, `main_part` and `html` turn bytes into text, `page` divides text into pages and finds passages, `fence` writes
 //! what a model gets, `cache` remembers pages. PDF files are parsed (`pdf`, a feature) in a process of their own, which
 //! `pdf_reader` starts and limits. Nothing here knows sessions, permissions or the store: the engine's tool `talaria_web` does.
 
@@ -16,6 +16,7 @@ mod connect;
 mod fence;
 mod fetch;
 mod html;
+mod main_part;
 mod media;
 mod page;
 #[cfg(feature = "pdf")]

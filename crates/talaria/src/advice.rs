@@ -40,6 +40,7 @@ mod tests {
 
     samples! {
         FindSession, ListSessions, ListProviders, ListRequests, ListTasks, ListActiveTasks, ListBackground, ListMemory, ListMemoryChanges,
+        ListSkills, ListSkillProposals,
         CheckTask { task: "codex-1a2b3c" }, ShowSession { session: "5e6f7a8b" }, ContinueSession { session: "5e6f7a8b" },
         ContinueTask { task: "codex-1a2b3c" }, FollowTurn { session: "5e6f7a8b" }, StopTurn,
         StopTask { task: "codex-1a2b3c", then: "apply it" }, StopTurns, StopAllBackground { command: "bg-1a2b3c" },

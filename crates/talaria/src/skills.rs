@@ -3,12 +3,11 @@
 
 mod words;
 
-use std::path::Path;
-
 use jiff::Timestamp;
 use talaria_core::api::{
     SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish,
 };
+use talaria_core::next_step::NextStep;
 use talaria_render::{Look, StyledText, plain_line};
 use talaria_server::client::Client;
 
@@ -21,6 +20,21 @@ use crate::patience::patiently;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
+
+/// Who asks, and how the answer is shown.
+pub(crate) struct SkillsClient<'a> {
+    pub(crate) client: &'a Client,
+    pub(crate) look: Look,
+    pub(crate) reader: Reader,
+    /// A missing directory has no project skills; all others are listed.
+    pub(crate) cwd: Option<String>,
+}
+
+/// An answer, and what the person should know besides.
+pub(crate) struct SkillsPage {
+    pub(crate) text: StyledText,
+    pub(crate) notes: Vec<String>,
+}
 
 /// The engine's response.
 enum SkillAnswer {
@@ -37,80 +51,84 @@ enum SkillAnswer {
 pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
-    // A missing directory has no project skills; all others are listed.
-    let cwd = std::env::current_dir().ok();
-    let answer = patiently("asking the engine", ask(&options.action, &client, cwd.as_deref())).await?;
-    if let SkillAnswer::List(list) | SkillAnswer::Stale(list) = &answer {
-        for note in &list.notes {
-            complain(&format!("note: {}\n", plain_line(note)));
-        }
+    let asks = SkillsClient {
+        client: &client,
+        look: look::of_stdout(),
+        reader: Reader::Shell,
+        cwd: std::env::current_dir().ok().map(|cwd| cwd.to_string_lossy().into_owned()),
+    };
+    let page = patiently("asking the engine", carry_out(&options.action, &asks)).await?;
+    for note in &page.notes {
+        complain(&format!("note: {}\n", plain_line(note)));
     }
-    print(&match is_json(&options.action) {
-        true => answer.json(),
-        false => encoded(&answer.show(Timestamp::now(), look::of_stdout(), Reader::Shell)),
-    })?;
+    print(&encoded(&page.text))?;
     Ok(0)
 }
 
 /// Carries an action out and returns what a person reads.
-pub(crate) async fn told(
-    action: &SkillsAction,
-    client: &Client,
-    cwd: &Path,
-    look: Look,
-    reader: Reader,
-) -> Result<StyledText, Trouble> {
-    Ok(ask(action, client, Some(cwd)).await?.show(Timestamp::now(), look, reader))
+pub(crate) async fn carry_out(action: &SkillsAction, asks: &SkillsClient<'_>) -> Result<SkillsPage, Trouble> {
+    let mut answer = asks.ask(action).await?;
+    let notes = match &mut answer {
+        SkillAnswer::List(list) | SkillAnswer::Stale(list) => std::mem::take(&mut list.notes),
+        _ => Vec::new(),
+    };
+    let text = match is_json(action) {
+        true => answer.json().into(),
+        false => answer.show(Timestamp::now(), asks.look, asks.reader),
+    };
+    Ok(SkillsPage { text, notes })
 }
 
-async fn ask(action: &SkillsAction, client: &Client, cwd: Option<&Path>) -> Result<SkillAnswer, Trouble> {
-    let cwd = cwd.map(|cwd| cwd.to_string_lossy().into_owned());
-    match action {
-        SkillsAction::List { stale, .. } => {
-            let list = client.skills(&SkillQuery { cwd }).await;
-            let list = list.map_err(|error| refused("cannot list skills", &error))?;
-            Ok(if *stale { SkillAnswer::Stale(list) } else { SkillAnswer::List(list) })
+impl SkillsClient<'_> {
+    async fn ask(&self, action: &SkillsAction) -> Result<SkillAnswer, Trouble> {
+        let (client, cwd) = (self.client, self.cwd.clone());
+        match action {
+            SkillsAction::List { stale, .. } => {
+                let list = client.skills(&SkillQuery { cwd }).await;
+                let list = list.map_err(|error| refused("cannot list skills", &error))?;
+                Ok(if *stale { SkillAnswer::Stale(list) } else { SkillAnswer::List(list) })
+            }
+            SkillsAction::Show { name, file, .. } => {
+                let query = SkillTextQuery { name: name.clone(), cwd, file: file.clone() };
+                let text =
+                    client.skill(&query).await.map_err(|error| refused("cannot show the skill", &error))?;
+                Ok(SkillAnswer::Text(Box::new(text)))
+            }
+            SkillsAction::Proposals { all, .. } => proposals(client, *all).await.map(SkillAnswer::Proposals),
+            SkillsAction::Diff { proposal, .. } => {
+                let found = proposal_named(proposals(client, true).await?, proposal)?;
+                Ok(SkillAnswer::Diff(Box::new(found)))
+            }
+            SkillsAction::Accept { proposal, .. } => {
+                let wish = SkillWish::Accept { proposal: proposal.clone() };
+                self.change(&wish, "accepted").await
+            }
+            SkillsAction::Reject { proposal, .. } => {
+                let wish = SkillWish::Reject { proposal: proposal.clone() };
+                self.change(&wish, "rejected").await
+            }
+            SkillsAction::Archive { name, .. } => {
+                let cwd = cwd.unwrap_or_else(|| "/".to_owned());
+                self.change(&SkillWish::Archive { name: name.clone(), cwd }, "archived").await
+            }
+            SkillsAction::Restore { archived, .. } => {
+                let wish = SkillWish::Restore { archived: archived.clone() };
+                self.change(&wish, "restored").await
+            }
         }
-        SkillsAction::Show { name, file, .. } => {
-            let query = SkillTextQuery { name: name.clone(), cwd, file: file.clone() };
-            let text =
-                client.skill(&query).await.map_err(|error| refused("cannot show the skill", &error))?;
-            Ok(SkillAnswer::Text(Box::new(text)))
-        }
-        SkillsAction::Proposals { all, .. } => proposals(client, *all).await.map(SkillAnswer::Proposals),
-        SkillsAction::Diff { proposal, .. } => {
-            let found = proposal_named(proposals(client, true).await?, proposal)?;
-            Ok(SkillAnswer::Diff(Box::new(found)))
-        }
-        SkillsAction::Accept { proposal, .. } => {
-            let wish = SkillWish::Accept { proposal: proposal.clone() };
-            change(client, &wish, "accepted").await
-        }
-        SkillsAction::Reject { proposal, .. } => {
-            let wish = SkillWish::Reject { proposal: proposal.clone() };
-            change(client, &wish, "rejected").await
-        }
-        SkillsAction::Archive { name, .. } => {
-            let cwd = cwd.unwrap_or_else(|| "/".to_owned());
-            change(client, &SkillWish::Archive { name: name.clone(), cwd }, "archived").await
-        }
-        SkillsAction::Restore { archived, .. } => {
-            let wish = SkillWish::Restore { archived: archived.clone() };
-            change(client, &wish, "restored").await
-        }
+    }
+
+    async fn change(&self, wish: &SkillWish, word: &'static str) -> Result<SkillAnswer, Trouble> {
+        let done = self.client.change_skills(wish).await;
+        let look = NextStep::ListSkillProposals;
+        let done = done.map_err(|error| not_done("cannot change the skills", &error, look))?;
+        Ok(SkillAnswer::Done(done, word))
     }
 }
 
 async fn proposals(client: &Client, all: bool) -> Result<Vec<SkillProposal>, Trouble> {
     let found = client.skill_proposals(&SkillProposalQuery { all }).await;
     found.map_err(|error| refused("cannot list proposals about skills", &error))
-}
-
-async fn change(client: &Client, wish: &SkillWish, word: &'static str) -> Result<SkillAnswer, Trouble> {
-    let done = client.change_skills(wish).await;
-    let look = "look at `talaria skills list` and `talaria skills proposals --all` before you repeat it";
-    let done = done.map_err(|error| not_done("the skills were not changed", &error, look))?;
-    Ok(SkillAnswer::Done(done, word))
 }
 
 /// The proposal that an id or its beginning means.
@@ -123,7 +141,7 @@ fn proposal_named(proposals: Vec<SkillProposal>, typed: &str) -> Result<SkillPro
                 if found.is_some() { "several proposals begin with" } else { "no proposal begins with" };
             Err(Trouble::new(exit::USAGE, "cannot show this proposal")
                 .because(format!("{why} {typed:?}"))
-                .try_this("see `talaria skills proposals --all`"))
+                .try_this(NextStep::ListSkillProposals))
         }
     }
 }

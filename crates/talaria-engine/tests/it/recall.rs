@@ -21,6 +21,7 @@ both_versions!(
     what_a_compaction_took_out_of_the_turn_is_found,
     a_call_that_no_engine_was_there_for_is_answered_by_the_next;
     newest:
+    what_was_done_is_found_by_its_kind,
     what_a_model_sees_is_judged_at_the_call,
     a_task_that_a_model_started_sees_only_itself,
 );
@@ -92,6 +93,29 @@ async fn a_model_finds_and_reads_what_an_earlier_conversation_said(codex: Codex)
     let ends: Vec<Status> = steps.iter().map(|(status, _)| *status).collect();
     assert_eq!(ends, [Status::Completed, Status::Completed, Status::Failed], "{steps:#?}");
     assert_eq!(steps[2].1, *refused, "the person sees the refusal");
+    home.close().await;
+}
+
+/// Prompt, answer, command and patch have the same word; each kind finds its own.
+async fn what_was_done_is_found_by_its_kind(codex: Codex) {
+    let mut home = Home::real(&codex).await;
+    home.open().await;
+    let patch = "*** Begin Patch\n*** Add File: pelican.txt\n+grey\n*** End Patch";
+    home.model.play([
+        Reply::new().command("echo pelican"),
+        Reply::new().patch(patch),
+        Reply::say("The pelican is grey."),
+    ]);
+    assert_eq!(home.run("draw a pelican").await.1.outcome, Outcome::Completed);
+    for (kind, shown, other) in [
+        ("commands", "echo [pelican]", "is grey"),
+        ("patches", "[pelican].txt", "echo"),
+        ("answers", "The [pelican] is grey.", "echo"),
+        ("words", "draw a [pelican]", "echo ["),
+    ] {
+        let found = asked_once(&home, json!({ "query": "pelican", "kind": kind })).await;
+        assert!(found.contains(shown) && !found.contains(other), "{kind}: {found}");
+    }
     home.close().await;
 }
 

@@ -19,6 +19,7 @@ both_versions!(
     without_a_network_a_person_is_asked_and_the_answer_counts;
     newest:
     what_must_not_be_fetched_is_refused_and_is_in_the_audit_log,
+    an_address_that_cannot_be_reached_is_in_the_audit_log,
     an_address_that_can_only_be_refused_is_not_asked_about,
     where_nobody_may_be_asked_nothing_is_read,
     a_question_survives_the_engine_and_ends_with_its_turn,
@@ -159,6 +160,10 @@ async fn without_a_network_a_person_is_asked_and_the_answer_counts(codex: Codex)
     let refused = format!("talaria_web: the user declined to let {site} be read in this turn");
     assert_eq!(returned(&home), [refused.clone(), refused]);
     assert_eq!(server.visitors().await, 4, "nothing more was fetched; this count is a visit of its own");
+    let (refused, read): (Vec<_>, Vec<_>) =
+        audited(&home).await.into_iter().partition(|(refused, _)| *refused);
+    assert_eq!((read.len(), refused.len()), (3, 2), "{read:?} {refused:?}");
+    assert!(refused[0].1.starts_with(&at(&server, "/four: the user declined")), "{refused:?}");
     home.close().await;
 }
 
@@ -206,6 +211,32 @@ async fn what_must_not_be_fetched_is_refused_and_is_in_the_audit_log(codex: Code
     home.close().await;
 }
 
+async fn an_address_that_cannot_be_reached_is_in_the_audit_log(codex: Codex) {
+    // No one listens at this port any more.
+    let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
+    let there = format!("http://127.0.0.1:{closed}/there?x=1");
+    let moved: &'static str = format!("302 Found\r\nlocation: {there}").leak();
+    let mut server = Receiver::start(vec![says(moved, "")]).await;
+    let mut home = Home::real(&codex).await;
+    let allow = format!("[\"127.0.0.1:{}\", \"127.0.0.1:{closed}\"]", server.port);
+    home.configure(&format!("[web]\nallow = {allow}\n"));
+    home.open().await;
+    let here = at(&server, "/here");
+    home.model.play([web(json!({ "url": there })), web(json!({ "url": here })), Reply::say("Not there.")]);
+    assert_eq!(home.run("read them").await.1.outcome, Outcome::Completed);
+    for answer in returned(&home) {
+        assert!(answer.starts_with("talaria_web: cannot connect"), "{answer}");
+    }
+    let audited = audited(&home).await;
+    let [(false, first), (false, second), (false, third)] = &audited[..] else { panic!("{audited:#?}") };
+    assert!(second.starts_with(&format!("GET {here} at ")), "{second}");
+    for tried in [first, third] {
+        assert!(tried.starts_with(&format!("tried {there}: cannot connect")), "{tried}");
+    }
+    assert_eq!(server.visitors().await, 1);
+    home.close().await;
+}
+
 async fn an_address_that_can_only_be_refused_is_not_asked_about(codex: Codex) {
     let (server, mut hidden) = (page_server().await, page_server().await);
     let home = home_for(&codex, &server).await;
@@ -230,6 +261,8 @@ async fn where_nobody_may_be_asked_nothing_is_read(codex: Codex) {
     assert!(answer.contains("has no network") && answer.contains("web.network = \"always\""), "{answer}");
     assert!(home.engine().requests().await.unwrap().is_empty());
     assert_eq!(server.visitors().await, 0);
+    let [(true, tried)] = &audited(&home).await[..] else { panic!("one refusal") };
+    assert!(tried.starts_with(&at(&server, "/: the sandbox of this conversation has no network")), "{tried}");
 
     // The key permits it at once, in the conversation that runs.
     home.configure(&format!("[web]\nnetwork = \"always\"\nallow = [\"127.0.0.1:{}\"]\n", server.port));

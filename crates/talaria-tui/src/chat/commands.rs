@@ -49,8 +49,8 @@ pub enum SlashCommand {
     Task(String),
     /// List background commands, show what one printed, or stop one: the words as they were typed.
     Ps(Vec<String>),
-    /// List or show skills, or decide a proposal about one: the words as they were typed.
-    Skills(Vec<String>),
+    /// A skills command with the arguments of `talaria skills`, as typed; the list if there are none.
+    Skills(String),
     /// List what waits for a person.
     Requests,
     /// Say yes to a request.

@@ -14,6 +14,8 @@ pub fn in_chat(step: &NextStep) -> String {
         NextStep::ListBackground => "`/ps` lists them".to_owned(),
         NextStep::ListMemory => "see `/memory`".to_owned(),
         NextStep::ListMemoryChanges => "see `/memory history` and `/memory pending`".to_owned(),
+        NextStep::ListSkills => "see `/skills` and `/skills proposals`".to_owned(),
+        NextStep::ListSkillProposals => "see `/skills proposals --all`".to_owned(),
         NextStep::CheckTask { task } => format!("`/task show {task}` shows whether it arrived"),
         NextStep::ShowSession { session } => format!("see `/resume {session}`"),
         NextStep::ContinueSession { session } => format!("`/resume {session}` opens it"),

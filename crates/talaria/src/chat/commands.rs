@@ -83,7 +83,7 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
                 .await?
         }
         SlashCommand::Ps(words) => ps::run(&words, place).await?,
-        SlashCommand::Skills(words) => skills::run(&words, place).await?,
+        SlashCommand::Skills(typed) => skills::run(&typed, place).await?,
         SlashCommand::Requests => answer::list(place).await?,
         SlashCommand::Approve { request, decision } => return answer::show(request, decision, place).await,
         SlashCommand::Deny { request, reason } => return answer::deny(request, reason, place).await,

@@ -28,6 +28,7 @@ both_versions!(
     the_last_conversation_is_one_that_asks_then_one_that_runs_then_the_latest,
     commands_say_what_the_program_says,
     the_memory_is_listed_changed_and_decided,
+    skills_are_listed_and_decided,
     a_shell_command_runs_where_the_conversation_works,
     an_old_conversation_is_opened_with_its_last_turn,
     a_step_of_an_old_turn_is_told_once,
@@ -141,6 +142,48 @@ async fn the_memory_is_listed_changed_and_decided(codex: Codex) {
     let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(1);
     let ended = ended.prints(&["rejected", "nothing waits for you"]);
     ended.complains(&["was rejected before", "see `/memory history` and `/memory pending`"]);
+    scene.close().await;
+}
+
+async fn skills_are_listed_and_decided(codex: Codex) {
+    let scene = Scene::real(&codex).await;
+    let skills = scene.user_home().join(".agents/skills");
+    fs::create_dir_all(skills.join("broken")).unwrap();
+    fs::write(skills.join("broken/SKILL.md"), "no front matter").unwrap();
+    let text = "---\nname: haiku\ndescription: Five, seven, five\n---\nCount syllables.\n";
+    let propose = serde_json::json!({ "op": "propose", "name": "haiku", "text": text });
+    scene.model.play([Reply::new().function("talaria_skill", propose), Reply::say("Proposed.")]);
+    let lines = b"/skills\npropose it\n/skills\n/skills proposals\n";
+    let ended = scene.run_with_input(&[], lines).await.exits(0).prints(&[
+        "there are no skills here yet",
+        "broken is left out: it does not begin with front matter",
+        "1 proposal waits for you: /skills proposals",
+    ]);
+    let id = ended.stdout.split("/skills accept ").nth(1).unwrap().split(',').next().unwrap();
+    assert!(id.starts_with("skp-"), "{ended}");
+    let lines = format!(
+        "/skills diff {id}\n/skills accept {id}\n/skills\n/skills show haiku\n/skills proposals --all\n\
+         /skills archive haiku\n/skills restore haiku\n/skills --help\n"
+    );
+    let ended = scene.run_with_input(&[], lines.as_bytes()).await.exits(0);
+    ended.prints(&[
+        "+description: Five, seven, five",
+        "Five, seven, five",
+        "Count syllables.",
+        "accepted",
+        "(/skills restore ",
+        "restored: haiku",
+        "Usage: /skills",
+    ]);
+    assert_eq!(fs::read_to_string(skills.join("haiku/SKILL.md")).unwrap(), text);
+    for (typed, why) in [
+        ("/skills diff skp-none\n", "see `/skills proposals --all`"),
+        ("/skills forget haiku\n", "unrecognized subcommand 'forget'"),
+        ("/skills accept\n", "/skills accept"),
+        ("/skills show sonnet\n", "see `/skills` and `/skills proposals`"),
+    ] {
+        scene.run_with_input(&[], typed.as_bytes()).await.exits(1).complains(&[why]);
+    }
     scene.close().await;
 }
 

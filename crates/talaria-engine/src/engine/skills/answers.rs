@@ -7,6 +7,7 @@ use talaria_core::api::{
     Problem, ProblemCode, SkillArchived, SkillDone, SkillItem, SkillList, SkillProposal, SkillProposalQuery,
     SkillQuery, SkillText, SkillTextQuery, SkillWish,
 };
+use talaria_core::next_step::NextStep;
 use talaria_core::skill::SKILL_FILE;
 use talaria_core::skill::edit::SkillEdit;
 use talaria_core::skill::usage::is_stale;
@@ -55,7 +56,7 @@ impl Engine {
         let SkillTextQuery { name, file, .. } = query;
         let found = library.find(&name).cloned().ok_or_else(|| {
             Problem::new(ProblemCode::Unknown, format!("there is no skill {name:?}"))
-                .try_this("see `talaria skills list`")
+                .next(NextStep::ListSkills)
         })?;
         let facts = self.facts().await.map_err(|error| views::problem(&error))?;
         let file = file.unwrap_or_else(|| SKILL_FILE.to_owned());
@@ -180,11 +181,11 @@ fn problem(refused: SkillRefused) -> Problem {
     match refused {
         SkillRefused::Request(why) => {
             Problem::new(ProblemCode::Unknown, format!("nothing was changed: {why}"))
-                .try_this("see `talaria skills list` and `talaria skills proposals`")
+                .next(NextStep::ListSkills)
         }
         SkillRefused::Conflict(why) => {
             Problem::new(ProblemCode::Conflict, format!("nothing was changed: {why}"))
-                .try_this("see `talaria skills proposals` and `talaria skills diff PROPOSAL`")
+                .next(NextStep::ListSkillProposals)
         }
         SkillRefused::Store(error) => views::problem(&error),
     }

@@ -2,7 +2,7 @@
 //!
 //! The order of checks: arguments, no secret in the address, no address that is always refused, permission (`permission`),
 //! then the guarded connection of `talaria-web`, which checks every address on every hop. Each request is in the audit log
-//! before it is sent, and so is each refusal. The returned text is fenced as untrusted. A page that the same conversation
+//! before it is sent, and so are each refusal and each address that could not be reached. The returned text is fenced as untrusted. A page that the same conversation
 //! read in the last minutes is served from a cache.
 
 mod arguments;
@@ -158,10 +158,20 @@ impl Inner {
             WebPermission::Everywhere => true,
             WebPermission::ThisSite => false,
         };
-        let may_follow = |next: &Url| is_open || site(next) == site(url);
+        // The address of which nothing is on record yet: looking up a name or knocking at a port shows it to others, too.
+        let unreached = Mutex::new(Some(url.clone()));
+        let unreached_now = || unreached.lock().unwrap_or_else(PoisonError::into_inner);
+        let may_follow = |next: &Url| {
+            let is_permitted = is_open || site(next) == site(url);
+            if is_permitted {
+                *unreached_now() = Some(next.clone());
+            }
+            is_permitted
+        };
         // A request that is not on record is not sent. Where the database can be written later, the call runs again then.
         let unrecorded = Arc::<Mutex<Option<ToolFailure>>>::default();
         let before_request = |url: Url, address: SocketAddr| {
+            *unreached_now() = None;
             let (engine, session, unrecorded) = (Arc::clone(self), session.clone(), Arc::clone(&unrecorded));
             let work = async move {
                 let what = format!("GET {} at {address}", redact(url.as_str()));
@@ -190,8 +200,16 @@ impl Inner {
                         | FetchError::TooSlow(_)
                         | FetchError::Encoding(_)
                 );
+                let unreached = unreached_now().take();
                 if is_refusal {
                     self.refuse_web(session, url.as_str(), &error.to_string()).await;
+                } else if let Some(url) = unreached {
+                    let what = format!("tried {}: {error}", mask_address(url.as_str()));
+                    let entry = web_audit(session, AuditOutcome::Done, what);
+                    self.shelf.store.add_audit(entry).await.map_err(|stored| {
+                        let why = format!("{error}; this cannot be written into the audit log: {stored}");
+                        ToolFailure::of_store(why, &stored)
+                    })?;
                 }
                 return Err(error.to_string().into());
             }

@@ -210,7 +210,7 @@ pub const TABLE: &[Definition] = &[
         example: "/skills diff skp-1a2b3c4d",
         needs: Needs::Nothing,
         arguments: &[&[SKILL_ACTIONS]],
-        shape: Shape::Words(SlashCommand::Skills),
+        shape: Shape::Line(SlashCommand::Skills),
     },
     Definition {
         name: "requests",

@@ -1,4 +1,4 @@
-//! Arguments of `/task` and `/memory`, parsed as those of the `talaria` command of that name. A text needs no quotes
+//! Arguments of `/task`, `/memory` and `/skills`, parsed as those of the `talaria` command of that name. A text needs no quotes
 //! here: it is used as typed, and nothing of it is parsed as an option. Pure.
 
 use clap::{CommandFactory, Parser};

@@ -1,59 +1,34 @@
-//! `/skills`: the skills of this folder, and what models propose about them. The words are those of `talaria skills`.
+//! `/skills`: the words of `talaria skills`, about the directory of the chat.
 
-use std::path::Path;
-
-use talaria_render::StyledText;
+use talaria_render::{StyledText, plain_line};
 
 use super::super::errand::Place;
+use super::line::{ChatGrammar, ReadLine};
 use crate::advice::Reader;
-use crate::args::SkillsAction;
-use crate::skills;
+use crate::args::Command;
+use crate::skills::{self, SkillsClient};
 use crate::trouble::{Trouble, exit};
 
-/// Carries the command out.
-pub(super) async fn run(words: &[String], place: &Place) -> Result<StyledText, Trouble> {
-    let action = action(words)?;
-    let (client, look) = (&place.desk.client, place.desk.look());
-    skills::told(&action, client, Path::new(&place.cwd), look, Reader::Chat).await
-}
+/// What `/skills` accepts.
+pub(super) const GRAMMAR: ChatGrammar = ChatGrammar { command: "skills", with_text: &[] };
 
-fn action(words: &[String]) -> Result<SkillsAction, Trouble> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let json = false;
-    Ok(match words[..] {
-        [] | ["list"] => SkillsAction::List { stale: false, json },
-        ["list", "--stale"] => SkillsAction::List { stale: true, json },
-        ["show", name] => SkillsAction::Show { name: name.to_owned(), file: None, json },
-        ["show", name, file] => {
-            SkillsAction::Show { name: name.to_owned(), file: Some(file.to_owned()), json }
-        }
-        ["proposals"] => SkillsAction::Proposals { all: false, json },
-        ["diff", proposal] => SkillsAction::Diff { proposal: proposal.to_owned(), json },
-        ["accept", proposal] => SkillsAction::Accept { proposal: proposal.to_owned(), json },
-        ["reject", proposal] => SkillsAction::Reject { proposal: proposal.to_owned(), json },
-        ["archive", name] => SkillsAction::Archive { name: name.to_owned(), json },
-        ["restore", archived] => SkillsAction::Restore { archived: archived.to_owned(), json },
-        _ => {
-            return Err(Trouble::new(exit::USAGE, "/skills does not take this").try_this(
-                "usage: /skills [list --stale | show NAME [FILE] | proposals | diff, accept or reject PROPOSAL | archive or restore NAME]",
-            ));
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_that_are_no_action_are_refused() {
-        let read = |text: &str| action(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
-        assert!(matches!(read(""), Ok(SkillsAction::List { stale: false, .. })));
-        assert!(matches!(read("list --stale"), Ok(SkillsAction::List { stale: true, .. })));
-        assert!(matches!(read("accept skp-1"), Ok(SkillsAction::Accept { .. })));
-        assert!(matches!(read("show a references/b.md"), Ok(SkillsAction::Show { file: Some(_), .. })));
-        for typed in ["accept", "delete x", "show", "diff a b"] {
-            assert!(read(typed).is_err(), "{typed}");
-        }
-    }
+/// Carries the command out; without a word it lists the skills.
+pub(super) async fn run(typed: &str, place: &Place) -> Result<StyledText, Trouble> {
+    let typed = if typed.is_empty() { "list" } else { typed };
+    let action = match GRAMMAR.read(typed)? {
+        ReadLine::Help(text) => return Ok(text.into()),
+        ReadLine::Command(command) => match *command {
+            Command::Skills(skills) => skills.action,
+            _ => return Err(Trouble::new(exit::USAGE, "this is not a skills command")),
+        },
+    };
+    let asks = SkillsClient {
+        client: &place.desk.client,
+        look: place.desk.look(),
+        reader: Reader::Chat,
+        cwd: Some(place.cwd.clone()),
+    };
+    let page = skills::carry_out(&action, &asks).await?;
+    let notes: String = page.notes.iter().map(|note| format!("note: {}\n", plain_line(note))).collect();
+    Ok(page.text + notes)
 }

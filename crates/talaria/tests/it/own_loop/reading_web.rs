@@ -96,7 +96,9 @@ pub(crate) fn says(head: &str, body: &[u8]) -> Vec<u8> {
 async fn scene_for(server: &PageServer) -> Scene {
     let scene = scene().await;
     let config = std::fs::read_to_string(scene.home().join("config.toml")).unwrap();
-    scene.configure(&format!("{config}[web]\nallow = [\"127.0.0.1:{}\"]\n", server.port));
+    // As many calls are followed by a review, which asks the model once more.
+    let quiet = "[learning]\nmemory = \"off\"\nskills = \"off\"\n";
+    scene.configure(&format!("{config}{quiet}[web]\nallow = [\"127.0.0.1:{}\"]\n", server.port));
     scene
 }
 

@@ -53,9 +53,10 @@ impl Inner {
             return Ok(WebPermission::Everywhere);
         }
         if !call.confinement.asks {
-            return Err("the sandbox of this conversation has no network, and its approval policy permits no question; the \
-                        user can permit it with web.network = \"always\" in the configuration of Talaria"
-                .to_owned());
+            let why = "the sandbox of this conversation has no network, and its approval policy permits no question; the \
+                       user can permit it with web.network = \"always\" in the configuration of Talaria";
+            self.refuse_web(session, url.as_str(), why).await;
+            return Err(why.to_owned());
         }
         let site = site(url);
         let deadline = Instant::now() + PATIENCE;
@@ -66,7 +67,11 @@ impl Inner {
             changed.as_mut().enable();
             match self.site_standing(session, &site).await.map_err(|error| unread(&error))? {
                 SiteStanding::Granted => return Ok(WebPermission::ThisSite),
-                SiteStanding::Declined(by) => return Err(declined(&site, by)),
+                SiteStanding::Declined(by) => {
+                    let why = declined(&site, by);
+                    self.refuse_web(session, url.as_str(), &why).await;
+                    return Err(why);
+                }
                 SiteStanding::Open(ticket) => self.watch_question(session, ticket),
                 SiteStanding::Unasked => {
                     self.ask_for_site(session, call, url, &site).await.map_err(|error| unread(&error))?;
