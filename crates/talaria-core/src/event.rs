@@ -363,6 +363,13 @@ pub struct Started {
     pub path: Option<String>,
 }
 
+impl Started {
+    /// The version of the Codex that runs the conversation; none on the built-in loop.
+    pub fn codex_version(&self) -> Option<&str> {
+        Some(self.codex.as_str()).filter(|version| !version.is_empty())
+    }
+}
+
 /// How far the sending of a turn's input is. Each stage is reported before the step that it names is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

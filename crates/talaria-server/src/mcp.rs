@@ -27,7 +27,7 @@ use rmcp::service::{ServerInitializeError, serve_server_with_ct};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-pub use door::{CodexCheck, Door};
+pub use door::{Door, TaskCheck};
 
 use lines::Lines;
 use service::Bridge;

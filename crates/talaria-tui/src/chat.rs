@@ -49,7 +49,7 @@ pub use ended::task_end_text;
 pub use frame::ChatFrame;
 pub use known::RequestedSettings;
 pub use setup::Setup;
-pub use welcome::beginning;
+pub use welcome::{beginning, loop_beginning};
 
 use aside::Aside;
 use commands::SlashCommand;

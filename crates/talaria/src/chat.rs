@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal};
 
 use talaria_core::api::SessionInfo;
 use talaria_core::preferences::Preferences;
+use talaria_core::runtime::Runtime;
 use talaria_server::client::Client;
 
 use crate::engine::{self, refused, refused_id};
@@ -23,6 +24,7 @@ mod errand;
 mod farewell;
 mod files;
 mod history;
+mod loop_offers;
 mod plain;
 mod progress;
 mod screen;
@@ -50,16 +52,21 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
         complain(&format!("{why}; using plain mode\n"));
     }
     let args::AskedSettings { model, effort, sandbox, approval, mode, provider, runtime, .. } = options.asked;
-    if opened.is_some() && (provider.is_some() || runtime.is_some()) {
-        return Err(Trouble::new(exit::USAGE, "a chat cannot change the provider of a conversation")
-            .try_this("`talaria exec --resume ID --provider NAME --model MODEL` does, and the chat continues with it"));
+    if let Some(info) = &opened
+        && (runtime.is_some()
+            || (provider.is_some() && Runtime::named(&info.runtime) != Some(Runtime::OwnLoop)))
+    {
+        let message =
+            format!("{} runs on {}, and a conversation keeps its runtime", info.id.short(), info.runtime);
+        return Err(
+            Trouble::new(exit::USAGE, message).try_this("start a new conversation with these options")
+        );
     }
     let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
     let said = history.read();
     let replies = if face == Face::Screen { Replies::Drawn } else { Replies::Written };
-    let desk = Desk::new(client, settings, wanted, cwd, replies)
-        .asking(ProviderChoice { provider, runtime }, opened.as_ref());
+    let desk = Desk::new(client, settings, wanted, cwd, replies).asking(ProviderChoice { provider, runtime });
     patiently("asking Codex for its models", desk.check_typed(opened.as_ref())).await?;
     // Until here Ctrl-C ends the program.
     let signals = Signals::listen()?;

@@ -6,14 +6,16 @@
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream as Blocking;
 
+use talaria_agent::transport::KeyState;
 use talaria_server::client::launch::Launcher;
-use talaria_server::mcp::{CodexCheck, Door, serve};
+use talaria_server::mcp::{Door, TaskCheck, serve};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::Mcp;
 use crate::caller;
 use crate::engine::this_build;
+use crate::providers::keyed_providers;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 
@@ -35,22 +37,32 @@ pub(crate) async fn run(options: &Mcp) -> Result<u8, Trouble> {
         );
     }
     let launcher = Launcher::new(settings.home.root(), &program, build);
-    let door = Door::new(launcher, caller::describe(), codex_check(), here).called(options.name.clone());
+    let door = Door::new(launcher, caller::describe(), task_check(), here).called(options.name.clone());
     let input = input().map_err(|error| cannot(&error))?;
     let stop = stop().map_err(|error| cannot(&error))?;
     serve(door, input, tokio::io::stdout(), stop).await.map_err(|error| cannot(&error))?;
     Ok(0)
 }
 
-/// Looks at the configuration and for Codex whenever it is asked: either may change while a client runs.
-fn codex_check() -> CodexCheck {
+/// Looks at the configuration, for keys and for Codex whenever it is asked: each may change while a client runs.
+fn task_check() -> TaskCheck {
     Box::new(|| {
         Box::pin(async {
             match Settings::load() {
-                Ok(settings) => settings.locate().await.is_ok(),
+                Ok(settings) => has_provider(&settings) || settings.locate().await.is_ok(),
                 Err(_) => false,
             }
         })
+    })
+}
+
+/// Is there a provider for the built-in loop? A server that is built in and needs no key may not be there: only one that the
+/// user configured counts.
+fn has_provider(settings: &Settings) -> bool {
+    keyed_providers(settings).iter().any(|known| {
+        let name = known.provider.profile.name.as_str();
+        let is_configured = settings.config.providers.iter().any(|section| section.name == name);
+        known.is_usable() && (is_configured || matches!(known.key, KeyState::Found { .. }))
     })
 }
 

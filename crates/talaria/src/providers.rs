@@ -22,6 +22,13 @@ pub(crate) struct KeyedProvider {
     pub(crate) key: KeyState,
 }
 
+impl KeyedProvider {
+    /// Can it be asked from here?
+    pub(crate) fn is_usable(&self) -> bool {
+        self.provider.wrong.is_empty() && matches!(self.key, KeyState::Found { .. } | KeyState::NotNeeded)
+    }
+}
+
 /// Every provider with the state of its key in this environment.
 pub(crate) fn keyed_providers(settings: &Settings) -> Vec<KeyedProvider> {
     let with_key = |provider: ConfiguredProvider| {

@@ -100,11 +100,15 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
     out += section("Codex", &hosts(&status.hosts, now), status.hosts.len(), look);
     // One that Codex was not given does not run: it waits for a place, or for the turn before it.
     let is_sent = |turn: &RunningTurn| turn.stage != Stage::Prepared;
-    let (running, queued): (Vec<RunningTurn>, Vec<RunningTurn>) =
-        status.turns.iter().cloned().partition(is_sent);
+    let (keyless, others): (Vec<RunningTurn>, Vec<RunningTurn>) =
+        status.turns.iter().cloned().partition(|turn| turn.waits_for.is_some());
+    let (running, queued): (Vec<RunningTurn>, Vec<RunningTurn>) = others.into_iter().partition(is_sent);
     out += section("Running turns", &turns(&running, now, look), running.len(), look);
     if !queued.is_empty() {
         out += section("Turns that have not started", &turns(&queued, now, look), queued.len(), look);
+    }
+    if !keyless.is_empty() {
+        out += section("Turns that wait for a key", &turns(&keyless, now, look), keyless.len(), look);
     }
     if !status.background.is_empty() {
         out += "\nBackground commands:\n";
@@ -272,6 +276,14 @@ mod tests {
         status.turns[0].stage = Stage::Prepared;
         let text = shown(&status, 100);
         assert!(text.contains("Running turns: none\n\nTurns that have not started:\nID"), "{text}");
+    }
+
+    #[test]
+    fn a_turn_that_waits_for_a_key_is_not_said_to_run() {
+        let mut status = busy();
+        status.turns[0].waits_for = Some("OWN_KEY".to_owned());
+        let text = shown(&status, 100);
+        assert!(text.contains("Running turns: none\n\nTurns that wait for a key:\nID"), "{text}");
     }
 
     fn shown(status: &EngineStatus, width: usize) -> String {

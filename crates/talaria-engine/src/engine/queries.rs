@@ -130,7 +130,7 @@ impl Engine {
         Ok(SessionDetail {
             info: self.listed(&session),
             thread: session.thread.as_ref().map(ToString::to_string),
-            codex: session.codex_version.clone(),
+            codex: session.codex_version.clone().filter(|version| !version.is_empty()),
             origin: origin.map(views::origin),
             turns: turns.iter().map(views::turn).collect(),
             reviews: reviews.iter().map(views::review).collect(),

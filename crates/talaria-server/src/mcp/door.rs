@@ -14,27 +14,22 @@ use talaria_engine::engine::{OutsideTool, outside_tools};
 use crate::client::launch::Launcher;
 use crate::client::{Client, ClientError};
 
-/// Finds out whether there is a Codex that can be used.
-pub type CodexCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
+/// Finds out whether a task could be started: with a Codex, or with a provider for the built-in loop.
+pub type TaskCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync>;
 
 /// The way to the engine.
 pub struct Door {
     launcher: Launcher,
     caller: LocalCaller,
-    codex_check: CodexCheck,
+    task_check: TaskCheck,
     started_in: PathBuf,
     name: Option<String>,
 }
 
 impl Door {
     /// A connection to the engine that `launcher` starts, in the directory that the client was started in.
-    pub fn new(
-        launcher: Launcher,
-        caller: LocalCaller,
-        codex_check: CodexCheck,
-        started_in: PathBuf,
-    ) -> Self {
-        Self { launcher, caller, codex_check, started_in, name: None }
+    pub fn new(launcher: Launcher, caller: LocalCaller, task_check: TaskCheck, started_in: PathBuf) -> Self {
+        Self { launcher, caller, task_check, started_in, name: None }
     }
 
     /// The name of every caller, whatever it says.
@@ -56,9 +51,9 @@ impl Door {
         outside_tools(self.launcher.home())
     }
 
-    /// Whether a usable Codex is available.
-    pub(super) async fn has_codex(&self) -> bool {
-        (self.codex_check)().await
+    /// Whether a task could be started: there is a usable Codex, or a provider for the built-in loop.
+    pub(super) async fn can_start_tasks(&self) -> bool {
+        (self.task_check)().await
     }
 
     /// The environment that the client was started in.

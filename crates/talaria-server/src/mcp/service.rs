@@ -82,8 +82,8 @@ impl ServerHandler for Bridge {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        // Without a Codex there is nothing that `codex_bridge` could do.
-        let bridge = match self.door.has_codex().await {
+        // Without a Codex and a model provider there is nothing that `codex_bridge` could do.
+        let bridge = match self.door.can_start_tasks().await {
             true => Some(Tool::new(TOOL, DESCRIPTION, Arc::new(input_schema()))),
             false => None,
         };

@@ -93,7 +93,7 @@ pub fn search_files(
         SearchMode::Files => None,
     };
     let mut search = Search { wish, bounds, limits, matcher, found: Found::default(), began: Instant::now() };
-    search.walk(overrides(wish)?);
+    search.walk(selection(wish)?);
     Ok(search.found.text(wish, limits))
 }
 
@@ -102,8 +102,9 @@ fn line_matcher(pattern: &str) -> Result<Regex, SearchRefusal> {
     built.map_err(|error| SearchRefusal::Pattern(error.to_string()))
 }
 
-/// The globs that select files: the wanted one, and the pattern where it is compared with names.
-fn overrides(wish: &SearchWish) -> Result<Option<Override>, SearchRefusal> {
+/// The globs that select files: the wanted one, and the pattern where it is compared with names. The walk does not have them:
+/// there a file that a glob selects would count although it is ignored.
+fn selection(wish: &SearchWish) -> Result<Option<Override>, SearchRefusal> {
     let names = (wish.mode == SearchMode::Files && !wish.pattern.is_empty()).then_some(wish.pattern.as_str());
     // Two selections are alternatives for this crate, so a pattern of names has no further glob.
     let Some(glob) = names.or(wish.glob.as_deref()) else { return Ok(None) };
@@ -123,14 +124,14 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn walk(&mut self, selected: Option<Override>) {
+    fn walk(&mut self, selection: Option<Override>) {
+        let is_selected = |path: &Path| {
+            selection.as_ref().is_none_or(|selection| !selection.matched(path, false).is_ignore())
+        };
         let mut builder = WalkBuilder::new(&self.wish.root.real);
         // Hidden files are part of a project, its repository is not. Ignore files count outside of repositories too.
         builder.hidden(false).require_git(false).follow_links(false);
         builder.filter_entry(|entry| entry.file_name() != ".git").sort_by_file_path(Path::cmp);
-        if let Some(selected) = selected {
-            builder.overrides(selected);
-        }
         for entry in builder.build() {
             if self.found.stopped.is_some() {
                 return;
@@ -141,7 +142,9 @@ impl Search<'_> {
             }
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
-                    self.visit(entry.into_path());
+                    if is_selected(entry.path()) {
+                        self.visit(entry.into_path());
+                    }
                 }
                 Ok(_) => {}
                 Err(_) => self.found.unreadable += 1,

@@ -142,7 +142,14 @@ impl Chat {
     /// Would the command change nothing?
     fn is_current(&self, command: &SlashCommand) -> bool {
         match command {
-            SlashCommand::Model(Some(model)) => self.known.model().value() == Some(model.as_str()),
+            SlashCommand::Model(words) => match &words[..] {
+                [model] => self.known.model().value() == Some(model.as_str()),
+                [provider, model] => {
+                    self.known.provider() == Some(provider.as_str())
+                        && self.known.model().value() == Some(model.as_str())
+                }
+                _ => false,
+            },
             SlashCommand::Reasoning(Some(effort)) => self.known.effort().value() == Some(effort.as_str()),
             SlashCommand::Theme(Some(theme)) => self.theme.name() == theme,
             _ => false,

@@ -29,8 +29,8 @@ pub enum SlashCommand {
     Sessions,
     /// Find words in everything said and done.
     Search(String),
-    /// Use this model from the next turn; without one there is a list.
-    Model(Option<String>),
+    /// Use this model from the next turn, perhaps after the name of its provider; without one there is a list.
+    Model(Vec<String>),
     /// Think this much from the next turn; without one there is a list.
     Reasoning(Option<String>),
     /// Shorten the conversation.
@@ -160,6 +160,8 @@ enum Shape {
     Word(fn(Option<String>) -> SlashCommand),
     /// One of the words that the definition names, or none.
     Choice(fn(Option<String>) -> SlashCommand),
+    /// Two words at most.
+    Pair(fn(Vec<String>) -> SlashCommand),
     /// Any number of words.
     Words(fn(Vec<String>) -> SlashCommand),
     /// All of the rest as it was typed, and there must be something.

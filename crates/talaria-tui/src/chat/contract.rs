@@ -120,6 +120,17 @@ pub enum ChatEffect {
     Leave,
 }
 
+/// What a new conversation on the built-in loop would begin with, and the choices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopOffers {
+    /// The model provider.
+    pub provider: String,
+    /// The model, if one is named.
+    pub model: Option<String>,
+    /// The providers that can be asked from here, each with the models that are known by name.
+    pub providers: Vec<(String, Vec<String>)>,
+}
+
 /// News from the driver.
 #[derive(Debug)]
 pub enum News {
@@ -214,8 +225,8 @@ pub enum News {
     },
     /// Settings of a new conversation here, and the choices.
     Offers(Box<Offers>),
-    /// Codex was not looked for: nothing here runs on it.
-    CodexUnused,
+    /// The same on the built-in loop, which needs no Codex.
+    LoopOffers(Box<LoopOffers>),
     /// No turn can run here until the person has done something about it: no Codex, no login.
     Missing {
         /// The missing parts.
@@ -225,6 +236,8 @@ pub enum News {
     },
     /// The person's choice for later turns; an event reports the settings in force.
     Chosen {
+        /// The model provider, if one was chosen.
+        provider: Option<String>,
         /// The model, if one was chosen.
         model: Option<String>,
         /// The effort, if one was chosen.

@@ -13,9 +13,9 @@ use talaria_guard::redact::redact;
 use super::Chat;
 use super::commands::CompletionSource;
 use super::completion::CompletionChoice;
-use super::contract::{ChatEffect, News, PromptDraft};
+use super::contract::{ChatEffect, LoopOffers, News, PromptDraft};
 use super::ended::task_end_text;
-use super::known::{Engine, Missing};
+use super::known::{Engine, KnownRuntime, Missing};
 use super::panel::Panel;
 use super::transcript::Tone;
 use super::turn::{Lap, Sight, Turn};
@@ -109,10 +109,13 @@ impl Chat {
                 self.known.take_offers(offers);
                 self.know_models();
             }
-            News::CodexUnused => {}
+            News::LoopOffers(offers) => {
+                self.known.take_loop_offers(offers);
+                self.know_models();
+            }
             News::Missing { what, remedy } => self.known.lacks(Missing { what, remedy }),
-            News::Chosen { model, effort } => {
-                self.known.choose(model, effort);
+            News::Chosen { provider, model, effort } => {
+                self.known.choose(provider, model, effort);
                 self.know_models();
             }
             News::Theme(theme) => self.theme = theme,
@@ -275,6 +278,12 @@ impl Chat {
 
     /// Completions after `/model` and `/reasoning`.
     fn know_models(&mut self) {
+        if self.known.runtime() == KnownRuntime::OwnLoop {
+            let choices = self.known.loop_offers.as_ref().map(|offers| self.loop_models(offers));
+            self.composer.know(CompletionSource::Models, choices.unwrap_or_default());
+            self.composer.know(CompletionSource::Efforts, Vec::new());
+            return;
+        }
         let Some(offers) = &self.known.offers else { return };
         let model = |offer: &ModelOffer| CompletionChoice::new(offer.id.as_str(), offer.description.as_str());
         self.composer.know(CompletionSource::Models, offers.models.iter().map(model).collect());
@@ -283,6 +292,16 @@ impl Chat {
             |offer: &EffortOffer| CompletionChoice::new(offer.effort.as_str(), offer.description.as_str());
         let efforts = chosen.map(|offer| offer.efforts.iter().map(effort).collect());
         self.composer.know(CompletionSource::Efforts, efforts.unwrap_or_default());
+    }
+
+    /// What may follow `/model` on the built-in loop: a model of the provider in force, or another provider.
+    fn loop_models(&self, offers: &LoopOffers) -> Vec<CompletionChoice> {
+        let is_own = |name: &str| Some(name) == self.known.provider();
+        let choices = offers.providers.iter().flat_map(|(name, models)| match is_own(name) {
+            true => models.iter().map(|model| CompletionChoice::new(model.as_str(), "")).collect(),
+            false => vec![CompletionChoice::new(name.as_str(), "a provider; its model follows")],
+        });
+        choices.collect()
     }
 
     /// A task has ended. That of the one on the screen is reported by its events.

@@ -8,10 +8,15 @@ use talaria_core::api::{Offers, SessionInfo, TaskCounts};
 use talaria_core::event::{Event, RateLimits, Stage, Started, Usage};
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::Outcome;
+use talaria_core::runtime::Runtime;
+
+use super::contract::LoopOffers;
 
 /// Values requested with flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestedSettings {
+    /// The model provider.
+    pub provider: Option<String>,
     /// The model.
     pub model: Option<String>,
     /// How much it thinks.
@@ -54,6 +59,17 @@ impl<'a> Setting<'a> {
     }
 }
 
+/// Who runs the turns of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KnownRuntime<'a> {
+    /// Codex, in this version.
+    Codex(&'a str),
+    /// The built-in loop.
+    OwnLoop,
+    /// Not known yet.
+    Unknown,
+}
+
 /// State of the engine, as far as it was reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Engine {
@@ -82,6 +98,8 @@ pub(super) struct Known {
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
     pub(super) offers: Option<Box<Offers>>,
+    /// What a new conversation begins with that Codex would not run.
+    pub(super) loop_offers: Option<Box<LoopOffers>>,
     pub(super) missing: Vec<Missing>,
     pub(super) engine: Engine,
     pub(super) tasks: TaskCounts,
@@ -145,8 +163,8 @@ impl Known {
     }
 
     /// Something is chosen for the turns to come.
-    pub(super) fn choose(&mut self, model: Option<String>, effort: Option<String>) {
-        self.asked = RequestedSettings { model, effort, ..std::mem::take(&mut self.asked) };
+    pub(super) fn choose(&mut self, provider: Option<String>, model: Option<String>, effort: Option<String>) {
+        self.asked = RequestedSettings { provider, model, effort, ..std::mem::take(&mut self.asked) };
         self.is_brought = false;
     }
 
@@ -160,6 +178,7 @@ impl Known {
     pub(super) fn settle_asked(&mut self, event: &Event) {
         match event {
             Event::SessionStarted(_) | Event::SettingsConfirmed { .. } if self.is_brought => {
+                self.asked.provider = None;
                 self.asked.model = None;
                 self.asked.effort = None;
             }
@@ -190,6 +209,15 @@ impl Known {
             self.limits.clone_from(&offers.limits);
         }
         self.offers = Some(offers);
+        self.loop_offers = None;
+    }
+
+    /// A new conversation would run on the built-in loop.
+    pub(super) fn take_loop_offers(&mut self, offers: Box<LoopOffers>) {
+        self.missing.clear();
+        self.limits = None;
+        self.offers = None;
+        self.loop_offers = Some(offers);
     }
 
     /// Something has to be done first. It may be reported more than once.
@@ -199,9 +227,40 @@ impl Known {
         }
     }
 
+    /// Who runs the turns: as reported for this conversation, else as a new one would have it.
+    pub(super) fn runtime(&self) -> KnownRuntime<'_> {
+        if let Some(started) = &self.started {
+            return started.codex_version().map_or(KnownRuntime::OwnLoop, KnownRuntime::Codex);
+        }
+        let offered = self.offers.as_ref().map(|offers| KnownRuntime::Codex(&offers.codex));
+        let listed = self.session.as_ref().and_then(|session| Runtime::named(&session.runtime));
+        match (listed, offered) {
+            (Some(Runtime::OwnLoop), _) => KnownRuntime::OwnLoop,
+            (None, None) if self.loop_offers.is_some() => KnownRuntime::OwnLoop,
+            (_, Some(codex)) => codex,
+            (_, None) => KnownRuntime::Unknown,
+        }
+    }
+
     /// Settings of a new conversation; an existing one has its own.
     fn new_session_offers(&self) -> Option<&Offers> {
         self.offers.as_deref().filter(|_| self.session.is_none())
+    }
+
+    /// The same on the built-in loop.
+    fn new_loop_offers(&self) -> Option<&LoopOffers> {
+        self.loop_offers.as_deref().filter(|_| self.session.is_none())
+    }
+
+    /// The model provider of a conversation on the built-in loop.
+    pub(super) fn provider(&self) -> Option<&str> {
+        if self.runtime() != KnownRuntime::OwnLoop {
+            return None;
+        }
+        let running = self.started.as_ref().map(|started| started.provider.as_str());
+        let listed = self.session.as_ref().and_then(|session| session.provider.as_deref());
+        let offered = self.new_loop_offers().map(|offers| offers.provider.as_str());
+        self.asked.provider.as_deref().or(running).or(listed).or(offered)
     }
 
     pub(super) fn model(&self) -> Setting<'_> {
@@ -212,6 +271,7 @@ impl Known {
                 || offers.models.iter().find(|model| model.is_default).map(|model| model.id.as_str());
             offers.model.as_deref().or_else(default)
         });
+        let offered = offered.or_else(|| self.new_loop_offers().and_then(|offers| offers.model.as_deref()));
         self.setting(self.asked.model.as_deref(), running.or(listed), offered)
     }
 
@@ -229,6 +289,9 @@ impl Known {
 
     /// The usual effort of the model, if Codex lists it.
     fn usual_effort(&self) -> Option<&str> {
+        if self.runtime() == KnownRuntime::OwnLoop {
+            return None;
+        }
         let (offers, model) = (self.offers.as_ref()?, self.model().value()?);
         let listed = offers.models.iter().find(|offer| offer.id == model)?;
         listed.default_effort.as_deref()
@@ -252,12 +315,6 @@ impl Known {
         running.or(self.session.as_ref().map(|session| session.cwd.as_str())).unwrap_or(&self.cwd)
     }
 
-    /// The version of Codex.
-    pub(super) fn codex(&self) -> Option<&str> {
-        let running = self.started.as_ref().map(|started| started.codex.as_str());
-        running.or(self.offers.as_ref().map(|offers| offers.codex.as_str()))
-    }
-
     /// How full the model's context is, in percent.
     pub(super) fn context_percent(&self) -> Option<u64> {
         self.context.map(|(used, window)| (used.saturating_mul(100) / window).min(100))
@@ -274,7 +331,11 @@ impl Known {
             (Some(asked), ..) => Setting::Asked(asked),
             (None, Some(running), _) => Setting::InForce(running),
             (None, None, Some(configured)) => Setting::Configured(configured),
-            (None, None, None) if self.offers.is_some() || self.started.is_some() => Setting::Untold,
+            (None, None, None)
+                if self.offers.is_some() || self.started.is_some() || self.loop_offers.is_some() =>
+            {
+                Setting::Untold
+            }
             (None, None, None) => Setting::Unknown,
         }
     }

@@ -9,7 +9,7 @@ use talaria_core::event::{RateLimits, RateWindow};
 use talaria_guard::plain::one_line;
 use unicode_width::UnicodeWidthStr;
 
-use super::known::{Engine, Known, Setting};
+use super::known::{Engine, Known, KnownRuntime, Setting};
 use super::turn::Turn;
 use talaria_render::{Color, Paint, Style, StyledLine, cut, short};
 
@@ -207,7 +207,11 @@ fn model(known: &Known, paint: Paint) -> Option<String> {
     let is_next = known.started.is_some() && (is_asked(model) || is_asked(known.effort()));
     let next = if is_next { " (next turn)" } else { "" };
     let joint = paint.sign("·", "/");
-    let runtime = known.codex().map(|_| format!("codex{joint}")).unwrap_or_default();
+    let runtime = match known.runtime() {
+        KnownRuntime::Codex(_) => format!("codex{joint}"),
+        KnownRuntime::OwnLoop => known.provider().map(|name| format!("{name}{joint}")).unwrap_or_default(),
+        KnownRuntime::Unknown => String::new(),
+    };
     let effort = known.effort().value().map(|effort| format!("{joint}{effort}")).unwrap_or_default();
     Some(one_line(&format!("{runtime}{}{effort}{next}", model.value()?)).into_owned())
 }

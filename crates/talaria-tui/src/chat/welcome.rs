@@ -7,8 +7,9 @@ use talaria_guard::plain::one_line;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
+use super::contract::LoopOffers;
 use super::folder;
-use super::known::{Engine, Known, RequestedSettings, Setting};
+use super::known::{Engine, Known, KnownRuntime, RequestedSettings, Setting};
 use talaria_render::{Color, Style, StyledLine};
 
 /// Text about a stopped engine, and how to start it again.
@@ -55,10 +56,19 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
 pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str, String)> {
     let offers = Some(Box::new(offers.clone()));
     let known = Known { asked, offers, ..Known::default() };
-    let mut pairs =
-        vec![("runtime", runtime(&known)), ("model", model(&known)), ("permissions", permissions(&known))];
+    let mut pairs = settings(&known);
     pairs.extend(known.offers.iter().flat_map(|offers| &offers.notes).map(|note| ("note", note.clone())));
     pairs
+}
+
+/// The same for a new conversation on the built-in loop.
+pub fn loop_beginning(asked: RequestedSettings, offers: &LoopOffers) -> Vec<(&'static str, String)> {
+    let loop_offers = Some(Box::new(offers.clone()));
+    settings(&Known { asked, loop_offers, ..Known::default() })
+}
+
+fn settings(known: &Known) -> Vec<(&'static str, String)> {
+    vec![("runtime", runtime(known)), ("model", model(known)), ("permissions", permissions(known))]
 }
 
 /// Missing requirements of a turn, and how to meet them.
@@ -78,11 +88,15 @@ fn missing(known: &Known) -> Vec<(String, String)> {
 }
 
 fn runtime(known: &Known) -> String {
-    let Some(codex) = known.codex() else {
-        return match (known.missing.is_empty(), known.engine) {
-            (true, Engine::There) => "asking Codex".to_owned(),
-            _ => "not known".to_owned(),
-        };
+    let codex = match known.runtime() {
+        KnownRuntime::Codex(version) => version,
+        KnownRuntime::OwnLoop => return "Talaria's built-in loop".to_owned(),
+        KnownRuntime::Unknown => {
+            return match (known.missing.is_empty(), known.engine) {
+                (true, Engine::There) => "asking Codex".to_owned(),
+                _ => "not known".to_owned(),
+            };
+        }
     };
     let who = known.offers.as_ref().map(|offers| &offers.account).and_then(|account| {
         let kind = account.kind.as_deref()?;
@@ -94,12 +108,17 @@ fn runtime(known: &Known) -> String {
 }
 
 fn model(known: &Known) -> String {
-    let provider = known.offers.as_ref().and_then(|offers| offers.provider.as_deref());
+    let is_loop = known.runtime() == KnownRuntime::OwnLoop;
+    let of_codex = || known.offers.as_ref().and_then(|offers| offers.provider.as_deref());
+    let provider = if is_loop { known.provider() } else { of_codex() };
     let provider = provider.map(|name| format!(" at {name}")).unwrap_or_default();
     let effort = match known.effort().value() {
         Some(effort) => format!(", effort {effort}"),
         None => String::new(),
     };
+    if is_loop && known.model() == Setting::Untold {
+        return format!("none is named{provider}; choose one with /model");
+    }
     format!("{}{effort}{provider}", words(known, known.model(), "chosen by Codex"))
 }
 
@@ -107,6 +126,9 @@ fn permissions(known: &Known) -> String {
     let sandbox = words(known, known.sandbox(), "Codex's own");
     let approval = words(known, known.approval(), "Codex's own");
     match (known.sandbox(), known.approval()) {
+        (Setting::Untold, Setting::Untold) if known.runtime() == KnownRuntime::OwnLoop => {
+            "as on Codex, by the folder; shown when the first turn starts".to_owned()
+        }
         (Setting::Unknown, Setting::Unknown) => sandbox,
         (Setting::Untold, Setting::Untold) => "Codex's defaults; shown when the first turn starts".to_owned(),
         _ => format!("sandbox {sandbox}, approvals {approval}"),

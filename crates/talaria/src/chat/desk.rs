@@ -11,7 +11,8 @@ use talaria_core::api::{
 use talaria_core::ids::SessionId;
 use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice};
 use talaria_core::preferences::Preferences;
-use talaria_core::runtime::{Runtime, RuntimeChoice, runtime_for};
+use talaria_core::provider::OPENAI_PROVIDER;
+use talaria_core::runtime::{Runtime, RuntimeChoice, is_rerouted, runtime_for};
 use talaria_render::Look;
 use talaria_server::client::{Client, ClientError};
 use talaria_tui::chat::contract::PromptDraft;
@@ -35,8 +36,6 @@ pub(crate) struct Desk {
     pub(crate) wanted: Preferences,
     /// Who is asked in new conversations, as the command line says.
     provider: ProviderChoice,
-    /// Do the conversations of this chat run on Codex, as far as the command line and the configuration say?
-    pub(crate) uses_codex: bool,
     /// Where a new conversation works.
     pub(crate) cwd: String,
     replies: Replies,
@@ -62,6 +61,8 @@ pub(crate) enum Replies {
 /// The person's choices for later turns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chosen {
+    /// The model provider; on the built-in loop it may change with any turn.
+    pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
 }
@@ -90,30 +91,72 @@ impl Desk {
             settings,
             wanted,
             provider: ProviderChoice::default(),
-            uses_codex: true,
             cwd,
             replies,
             codex: OnceCell::new(),
         }
     }
 
-    /// The same for new conversations with this provider; `opened` is the conversation that the chat begins with.
-    pub(crate) fn asking(mut self, provider: ProviderChoice, opened: Option<&SessionInfo>) -> Self {
-        let model = &self.settings.config.model;
-        let name = provider.provider.as_deref().or(model.provider.as_deref());
-        let choice = provider.runtime.or(model.openai_runtime).unwrap_or_default();
-        let new = runtime_for(name, choice, true).is_ok_and(|selected| selected.runtime == Runtime::OwnLoop);
-        let is_loop = opened.map_or(new, |info| Runtime::named(&info.runtime) == Some(Runtime::OwnLoop));
-        self.uses_codex = !is_loop;
+    /// The same for new conversations with this provider.
+    pub(crate) fn asking(mut self, provider: ProviderChoice) -> Self {
         self.provider = provider;
         self
+    }
+
+    /// The provider that the command line names for a conversation that there is.
+    pub(crate) fn provider_for(&self, opened: Option<&SessionInfo>) -> Option<String> {
+        opened.and_then(|_| self.provider.provider.clone())
+    }
+
+    /// The provider of a new conversation with these choices, if one is named anywhere.
+    pub(crate) fn new_provider(&self, chosen: &Chosen) -> Option<String> {
+        let configured = &self.settings.config.model.provider;
+        chosen.provider.clone().or_else(|| self.provider.provider.clone()).or_else(|| configured.clone())
+    }
+
+    /// What was asked of the runtime of a new conversation. A provider that was chosen since decides by itself.
+    fn new_runtime_choice(&self, chosen: &Chosen) -> Option<RuntimeChoice> {
+        self.provider.runtime.filter(|_| is_rerouted(chosen.provider.as_deref()))
+    }
+
+    /// Who would run a new conversation with these choices. Codex is looked for only where that decides.
+    pub(crate) async fn new_runtime(&self, chosen: &Chosen) -> Runtime {
+        let provider = self.new_provider(chosen);
+        let configured = self.settings.config.model.openai_runtime;
+        let choice = self.new_runtime_choice(chosen).or(configured).unwrap_or_default();
+        let with = |has_codex| {
+            runtime_for(provider.as_deref(), choice, has_codex)
+                .map_or(Runtime::CodexAppServer, |selected| selected.runtime)
+        };
+        match (with(true), with(false)) {
+            (with_codex, without) if with_codex == without => with_codex,
+            (with_codex, without) => {
+                if self.codex().await.is_ok() {
+                    with_codex
+                } else {
+                    without
+                }
+            }
+        }
+    }
+
+    /// The configured model, which belongs to the configured provider.
+    pub(crate) fn usual_model(&self, chosen: &Chosen) -> Option<String> {
+        let model = &self.settings.config.model;
+        let usual = model.provider.as_deref().unwrap_or(OPENAI_PROVIDER);
+        let new = self.new_provider(chosen);
+        let is_usual = new.is_none_or(|name| {
+            name.eq_ignore_ascii_case(usual) || (is_rerouted(Some(&name)) && is_rerouted(Some(usual)))
+        });
+        model.default.clone().filter(|_| is_usual)
     }
 
     /// Options of a new conversation; an existing one has its own.
     pub(crate) fn asked(&self) -> RequestedSettings {
         let (wanted, config) = (&self.wanted, &self.settings.config);
         RequestedSettings {
-            model: wanted.model(config),
+            provider: None,
+            model: wanted.model.clone().or_else(|| self.usual_model(&Chosen::default())),
             effort: wanted.effort(config),
             sandbox: wanted.sandbox(config).map(|sandbox| sandbox.as_str().to_owned()),
             approval: wanted.approval(config).map(|approval| approval.as_str().to_owned()),
@@ -160,7 +203,14 @@ impl Desk {
     /// cannot be asked refuses nothing; the first screen says what is wrong with it.
     pub(crate) async fn check_typed(&self, session: Option<&SessionInfo>) -> Result<(), Trouble> {
         let Preferences { model, effort, .. } = &self.wanted;
-        if !self.uses_codex || (model.is_none() && effort.is_none()) {
+        if model.is_none() && effort.is_none() {
+            return Ok(());
+        }
+        let runtime = match session {
+            Some(info) => Runtime::named(&info.runtime),
+            None => Some(self.new_runtime(&Chosen::default()).await),
+        };
+        if runtime == Some(Runtime::OwnLoop) {
             return Ok(());
         }
         let cwd = session.map_or(&self.cwd, |info| &info.cwd);
@@ -180,6 +230,7 @@ impl Desk {
         let images: Vec<PathBuf> = prompt.images.iter().map(PathBuf::from).collect();
         Ok(NewTurn {
             input: input::parts(prompt.text.clone(), &images)?,
+            provider: chosen.provider.clone(),
             model: chosen.model.clone(),
             effort: chosen.effort.clone(),
             mode: self.wanted.mode,
@@ -211,8 +262,8 @@ impl Desk {
             };
         }
         let Preferences { sandbox, approval, .. } = self.wanted;
-        let ProviderChoice { provider, runtime } = self.provider.clone();
-        let turn = NewTurn { provider, runtime, ..turn };
+        let provider = chosen.provider.clone().or_else(|| self.provider.provider.clone());
+        let turn = NewTurn { provider, runtime: self.new_runtime_choice(chosen), ..turn };
         let cwd = self.cwd.clone();
         let new = NewSession { kind: Kind::Chat, cwd, model: None, sandbox, approval, turn };
         self.client.start_session(&new).await.map_err(|error| match error {

@@ -97,7 +97,11 @@ struct Shell {
 impl Driver {
     /// Begins with a conversation, or with none.
     pub(crate) fn new(desk: Desk, history: History, opened: Option<SessionInfo>) -> Self {
-        let chosen = Chosen { model: desk.wanted.model.clone(), effort: desk.wanted.effort.clone() };
+        let chosen = Chosen {
+            provider: desk.provider_for(opened.as_ref()),
+            model: desk.wanted.model.clone(),
+            effort: desk.wanted.effort.clone(),
+        };
         let (teller, results) = mpsc::channel(AHEAD);
         let mut driver = Self {
             last_open: LastOpen::in_home(desk.settings.home.root()),
@@ -322,9 +326,13 @@ impl Driver {
                 }
             }
             Done::Chosen(chosen, reply) => {
+                let is_other_provider = chosen.provider != self.chosen.provider;
                 (self.chosen, self.for_new) = (chosen.clone(), chosen);
                 self.is_choice_unused = true;
                 self.tell_chosen();
+                if is_other_provider && self.current.is_none() {
+                    self.look_around();
+                }
                 self.ready.push_back(News::Reply(reply.into()));
             }
             Done::ChoiceMade(choice) => self.finish_choice(choice),

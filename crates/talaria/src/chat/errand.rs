@@ -10,6 +10,7 @@ use talaria_core::api::{
 };
 use talaria_core::ids::{SessionId, TicketId};
 use talaria_core::request::{Answer, Decision, Who};
+use talaria_core::runtime::Runtime;
 use talaria_render::StyledText;
 use talaria_server::client::ClientError;
 use talaria_tui::chat::commands::SlashCommand;
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::desk::{Chosen, Desk, typed_path};
 use super::files::Files;
+use super::loop_offers;
 use super::standing::Standing;
 use super::{commands, sending, shell, words};
 use crate::engine::{not_done, refused};
@@ -190,7 +192,11 @@ pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc:
 
 /// Does the command choose where the next words go, or what answers them?
 pub(super) fn is_choice(command: &SlashCommand) -> bool {
-    opens(command) || matches!(command, SlashCommand::Model(Some(_)) | SlashCommand::Reasoning(Some(_)))
+    match command {
+        SlashCommand::Model(words) => !words.is_empty(),
+        SlashCommand::Reasoning(effort) => effort.is_some(),
+        command => opens(command),
+    }
 }
 
 /// Whether the command opens another conversation.
@@ -357,11 +363,20 @@ async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Nu
 /// Finds out what a conversation here would begin with, and what is missing for that.
 pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
     let desk = &place.desk;
-    if !desk.uses_codex {
-        let _ = teller.send(Done::News(News::CodexUnused)).await;
+    let mut told = Vec::new();
+    let (runtime, provider) = match &place.session {
+        None => (Some(desk.new_runtime(&place.chosen).await), desk.new_provider(&place.chosen)),
+        Some(id) => match desk.onlooker.session(id.as_str()).await {
+            Ok(detail) => (Runtime::named(&detail.info.runtime), detail.info.provider),
+            Err(_) => (None, None),
+        },
+    };
+    if runtime == Some(Runtime::OwnLoop) {
+        for news in loop_offers::look(desk, provider, &place.chosen) {
+            let _ = teller.send(Done::News(news)).await;
+        }
         return;
     }
-    let mut told = Vec::new();
     match desk.offers(&place.cwd).await {
         Ok(offers) => {
             let needs_login = offers.account.needed;

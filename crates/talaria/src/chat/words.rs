@@ -48,7 +48,11 @@ pub(super) fn of_left(news: News, session: Option<&SessionId>) -> News {
 /// A choice that is dropped before a turn was requested with it.
 pub(super) fn not_used(dropped: &Chosen) -> String {
     let effort = dropped.effort.as_ref().map(|effort| format!("reasoning {effort}"));
-    let chosen: Vec<String> = dropped.model.clone().into_iter().chain(effort).collect();
+    let model = match (&dropped.provider, &dropped.model) {
+        (Some(provider), Some(model)) => Some(format!("{model} of {provider}")),
+        (provider, model) => model.clone().or_else(|| provider.clone()),
+    };
+    let chosen: Vec<String> = model.into_iter().chain(effort).collect();
     let chosen = plain(&chosen.join(", ")).into_owned();
     format!("{chosen} was chosen before and is not used here: this conversation has its own settings\n")
 }

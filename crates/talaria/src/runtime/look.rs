@@ -3,13 +3,19 @@
 use serde::Serialize;
 use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::locate::{CodexBinary, LocateError};
+use talaria_core::api::SessionQuery;
 use talaria_core::runtime::{CodexIsOff, RuntimeChoice, RuntimeSelection, runtime_for};
 use talaria_core::servers::{Literals, translate};
 use talaria_engine::engine::outside_tools;
 use talaria_guard::redact::redact;
 use talaria_tools::call::loop_tools;
 
+use crate::engine;
+use crate::patience::patiently;
 use crate::settings::{Settings, login_hint};
+
+/// At most this many conversations are listed.
+const CONVERSATIONS: usize = 10;
 
 /// Everything that is shown.
 #[derive(Debug, Serialize)]
@@ -30,6 +36,18 @@ pub(super) struct State {
     pub(super) own_tools: Vec<&'static str>,
     /// Servers of Talaria's configuration that conversations get.
     pub(super) mcp_servers: Vec<String>,
+    /// The newest conversations; not known while no engine runs.
+    pub(super) conversations: Option<Vec<ConversationRuntime>>,
+}
+
+/// Who runs a conversation.
+#[derive(Debug, Serialize)]
+pub(super) struct ConversationRuntime {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) runtime: String,
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
 }
 
 /// Facts about Codex.
@@ -74,6 +92,7 @@ pub(super) async fn state(
         None => Codex::default(),
     };
     State {
+        conversations: conversations(settings).await,
         openai_runtime: current,
         problems: settings.problems.iter().map(|problem| redact(&problem.to_string()).into_owned()).collect(),
         provider: settings.config.model.provider.clone(),
@@ -83,6 +102,21 @@ pub(super) async fn state(
         loop_tools: loop_tools().into_iter().map(|tool| tool.name).collect(),
         own_tools: outside_tools(settings.home.root()).into_iter().map(|tool| tool.spec.name).collect(),
     }
+}
+
+/// Asks a running engine; none is started for this.
+async fn conversations(settings: &Settings) -> Option<Vec<ConversationRuntime>> {
+    let query = SessionQuery { limit: CONVERSATIONS, ..SessionQuery::default() };
+    let asking = async { engine::find(&settings.home).await.ok()??.sessions(&query).await.ok() };
+    let sessions = patiently("asking the engine", asking).await?;
+    let listed = sessions.into_iter().map(|session| ConversationRuntime {
+        id: session.id.short().to_owned(),
+        title: session.title,
+        runtime: session.runtime,
+        provider: session.provider,
+        model: session.model,
+    });
+    Some(listed.collect())
 }
 
 /// Who would run a conversation with this choice.

@@ -6,7 +6,7 @@ use serde_json::json;
 use talaria_core::json_line::json_line;
 use talaria_core::runtime::{Because, CODEX_TOOLS, CodexIsOff, Runtime, RuntimeChoice, RuntimeSelection};
 
-use super::look::{Login, State};
+use super::look::{ConversationRuntime, Login, State};
 use talaria_render::plain_line;
 
 /// The state for programs: one line.
@@ -60,7 +60,21 @@ pub(super) fn text(state: &State) -> String {
     out.push_str(&format!("  on own_loop: {}\n", state.loop_tools.join(", ")));
     out.push_str(&format!("  on both: {}\n", state.own_tools.join(", ")));
     out.push_str(&format!("  MCP servers in Talaria's configuration, on both: {servers}\n"));
+    match state.conversations.as_deref() {
+        None => out.push_str("\nConversations: `talaria sessions show ID` has the runtime of each\n"),
+        Some([]) => {}
+        Some(conversations) => {
+            out.push_str("\nNewest conversations:\n");
+            conversations.iter().for_each(|conversation| out.push_str(&conversation_row(conversation)));
+        }
+    }
     out
+}
+
+fn conversation_row(conversation: &ConversationRuntime) -> String {
+    let ConversationRuntime { id, title, runtime, provider, model } = conversation;
+    let with = [provider.as_deref(), model.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    plain_line(format!("  {id}  {runtime:<16}  {with}  {}", title.trim()).trim_end()).into_owned() + "\n"
 }
 
 /// Result of a switch.

@@ -8,6 +8,7 @@ mod approvals;
 mod commands;
 mod hostile;
 mod leaving;
+mod own_loop;
 mod pictures;
 mod plain;
 mod restoring;

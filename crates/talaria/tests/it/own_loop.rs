@@ -3,12 +3,14 @@
 
 mod aimock;
 mod asking;
+mod choosing;
 mod confined;
 mod counting;
 mod fronts;
 mod hints;
 mod hooking;
 mod inline_thinking;
+mod keyless;
 mod llama;
 pub(crate) mod reading_web;
 mod refusals;
@@ -21,6 +23,7 @@ mod servers;
 mod stopping;
 mod surviving;
 mod switching;
+mod tooling;
 mod trusting;
 mod turns;
 mod wire_faults;

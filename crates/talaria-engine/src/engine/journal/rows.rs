@@ -29,7 +29,7 @@ pub(crate) fn changes(ordinal: i64, event: &Event) -> Vec<Change> {
         }
         Event::SessionStarted(started) => vec![Change::Session(SessionPatch {
             model: Some(started.model.clone()).filter(|model| !model.is_empty()),
-            codex_version: Some(started.codex.clone()),
+            codex_version: started.codex_version().map(str::to_owned),
             started: serde_json::to_string(started).ok(),
             // Input that waited for its turn has one now.
             state: Some(SessionState::Running),

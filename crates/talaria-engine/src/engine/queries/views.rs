@@ -282,7 +282,10 @@ pub(crate) fn summarise(event: &Event) -> Option<String> {
             Some(message) => format!("{}: {message}", report.outcome.word()),
             None => report.outcome.word().to_owned(),
         },
-        Event::SessionStarted(started) => format!("opened on Codex {}", started.codex),
+        Event::SessionStarted(started) => match started.codex_version() {
+            Some(version) => format!("opened on Codex {version}"),
+            None => format!("opened with {} of {}", started.model, started.provider),
+        },
         Event::TurnStarted { .. } => "the turn began".to_owned(),
         Event::HostReplaced { message } => message.clone(),
         _ => return None,

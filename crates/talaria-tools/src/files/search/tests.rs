@@ -109,3 +109,19 @@ fn every_limit_is_said() {
     let refused = tree.lines("(");
     assert!(refused.starts_with("the pattern is no regular expression: "), "{refused}");
 }
+
+#[test]
+fn a_glob_selects_nothing_that_is_ignored() {
+    let tree =
+        Tree::new(&[("kept.txt", b"a wren\n"), ("left.txt", b"a wren\n"), (".gitignore", b"left.txt\n")]);
+    let found = |pattern: &str, glob, mode| tree.search(pattern, glob, mode, SearchLimits::default());
+    assert_eq!(found("*.txt", None, SearchMode::Files), "1 files below here, complete.\nkept.txt\n");
+    assert_eq!(
+        found("wren", Some("*.txt"), SearchMode::Content),
+        "1 matches in 1 files below here, complete.\nkept.txt\n1: a wren\n"
+    );
+    assert_eq!(
+        found("wren", Some("!kept.*"), SearchMode::Content),
+        "0 matches in 0 files below here, complete.\n"
+    );
+}

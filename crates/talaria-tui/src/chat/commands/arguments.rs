@@ -19,6 +19,7 @@ impl Definition {
             Shape::Bare(_) => Err(self.usage_mistake(format!("/{} takes no argument", self.name))),
             Shape::Word(make) => Ok(make(self.one_word(rest)?)),
             Shape::Choice(make) => Ok(make(self.choice(rest)?)),
+            Shape::Pair(make) => Ok(make(self.two_words(rest)?)),
             Shape::Words(make) => Ok(make(self.words(rest)?)),
             Shape::Text(_) if rest.is_empty() => {
                 Err(self.usage_mistake(format!("/{} needs {}", self.name, self.expected_argument())))
@@ -45,6 +46,14 @@ impl Definition {
             return Err(self.usage_mistake(format!("/{} takes one word", self.name)));
         }
         Ok(words.pop())
+    }
+
+    fn two_words(&self, rest: &str) -> Result<Vec<String>, CommandMistake> {
+        let words = self.words(rest)?;
+        match words.len() {
+            0..=2 => Ok(words),
+            _ => Err(self.usage_mistake(format!("/{} takes two words at most", self.name))),
+        }
     }
 
     fn choice(&self, rest: &str) -> Result<Option<String>, CommandMistake> {

@@ -105,12 +105,12 @@ pub const TABLE: &[Definition] = &[
     Definition {
         name: "model",
         aliases: &[],
-        usage: "[MODEL]",
+        usage: "[[PROVIDER] MODEL]",
         help: "choose the model from the next turn on",
         example: "/model gpt-5.2-codex",
         needs: Needs::Nothing,
         arguments: &[&[CompletionSource::Models]],
-        shape: Shape::Word(SlashCommand::Model),
+        shape: Shape::Pair(SlashCommand::Model),
     },
     Definition {
         name: "reasoning",

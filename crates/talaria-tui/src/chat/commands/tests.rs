@@ -32,7 +32,7 @@ fn help_lists_every_command() {
         /resume [SESSION]           resume a conversation, or choose one
         /sessions                   list conversations, latest activity first
         /search WORDS               search the text of all conversations
-        /model [MODEL]              choose the model from the next turn on
+        /model [[PROVIDER] MODEL]   choose the model from the next turn on
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
         /usage                      show the tokens used and the limits of the account
@@ -185,7 +185,7 @@ fn mistakes_say_what_to_do() {
         "/search",
         "/task",
         "/resume 'open",
-        "/model a b",
+        "/model a b c",
         "/theme dark",
         "/approve maybe",
         "/approve req-1 req-2",
@@ -204,7 +204,7 @@ fn mistakes_say_what_to_do() {
         "/search" /search needs a text; usage: /search WORDS
         "/task" /task needs one of: list, show, watch, start, send, steer, interrupt, apply, discard, notify; usage: /task ACTION [TASK] …
         "/resume 'open" a quote is not closed; usage: /resume [SESSION]
-        "/model a b" /model takes one word; usage: /model [MODEL]
+        "/model a b c" /model takes two words at most; usage: /model [[PROVIDER] MODEL]
         "/theme dark" /theme does not take dark; usage: /theme [terminal|contrast|mono]
         "/approve maybe" /approve cannot use maybe; usage: /approve [REQUEST] [once|session|always]
         "/approve req-1 req-2" /approve cannot use req-2; usage: /approve [REQUEST] [once|session|always]

@@ -8,8 +8,8 @@ use super::*;
 fn a_list_is_chosen_from_and_the_choice_is_run() {
     let mut play = play();
     play.write("/model").press("Enter");
-    assert!(play.wishes().contains("Run(Model(None))"));
-    let row = |name: &str| (name.to_owned(), SlashCommand::Model(Some(name.to_owned())));
+    assert!(play.wishes().contains("Run(Model([]))"));
+    let row = |name: &str| (name.to_owned(), SlashCommand::Model(vec![name.to_owned()]));
     play.news(News::Pick { title: "model".into(), rows: vec![row("gpt-5.5"), row("mini")] });
     expect![[r#"
         Talaria 0.6.0
@@ -40,7 +40,7 @@ fn a_list_is_chosen_from_and_the_choice_is_run() {
     .assert_eq(&play.screen());
     play.press("Down Enter");
     expect![[r#"
-        Run(Model(Some("mini")))
+        Run(Model(["mini"]))
     "#]]
     .assert_eq(&play.wishes());
     assert!(!play.screen().contains("Esc closes"));
@@ -98,7 +98,7 @@ fn help_keys_and_themes_need_no_engine() {
 fn lists_begin_at_what_is_in_force_or_was_asked_for_and_mark_it() {
     let mut play = play();
     play.running().news(News::Offers(offers()));
-    let model = |name: &str| (name.to_owned(), SlashCommand::Model(Some(name.to_owned())));
+    let model = |name: &str| (name.to_owned(), SlashCommand::Model(vec![name.to_owned()]));
     let effort = |name: &str| (name.to_owned(), SlashCommand::Reasoning(Some(name.to_owned())));
     let mut told = String::new();
     let mut pick = |play: &mut Play, rows: &[(String, SlashCommand)]| {
@@ -111,7 +111,7 @@ fn lists_begin_at_what_is_in_force_or_was_asked_for_and_mark_it() {
     let models = [model("mini"), model("gpt-5.5"), model("gpt-6")];
     pick(&mut play, &models);
     pick(&mut play, &[effort("low"), effort("high")]);
-    play.news(News::Chosen { model: Some("gpt-6".into()), effort: None });
+    play.news(News::Chosen { provider: None, model: Some("gpt-6".into()), effort: None });
     pick(&mut play, &models);
     pick(&mut play, &[model("another"), model("unlisted")]);
     expect![[r#"

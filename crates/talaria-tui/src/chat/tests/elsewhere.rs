@@ -264,7 +264,7 @@ fn a_conversation_that_was_there_shows_none_of_what_was_asked_for_before() {
     let mut offered = offers();
     offered.sandbox = Some("read-only".into());
     play.news(News::Offers(offered));
-    play.news(News::Chosen { model: Some("mini".into()), effort: None });
+    play.news(News::Chosen { provider: None, model: Some("mini".into()), effort: None });
     assert!(play.screen().contains("mini"));
     let info = SessionInfo { running: false, ..info() };
     play.news(News::Opened(Some(Box::new(info)))).news(News::CaughtUp);

@@ -2,8 +2,10 @@
 
 use expect_test::expect;
 use talaria_core::api::SessionInfo;
+use talaria_core::event::Started;
 
 use super::*;
+use crate::chat::contract::LoopOffers;
 
 fn missing(what: &str, remedy: &str) -> News {
     News::Missing { what: what.into(), remedy: remedy.into() }
@@ -77,7 +79,7 @@ fn the_screen_says_what_would_run_where_and_with_which_permissions() {
 fn what_was_asked_for_is_not_called_in_force() {
     let mut play = play();
     play.news(News::Offers(offers()));
-    play.news(News::Chosen { model: Some("mini".into()), effort: Some("high".into()) });
+    play.news(News::Chosen { provider: None, model: Some("mini".into()), effort: Some("high".into()) });
     expect![[r#"
         model        mini (requested), effort high at openai
         codex·mini·high · workspace-write/on-request
@@ -89,7 +91,7 @@ fn what_was_asked_for_is_not_called_in_force() {
 fn what_was_chosen_for_the_next_turn_stays_until_a_turn_brings_it() {
     let mut play = play();
     play.running().event(sample::completed("done"));
-    play.news(News::Chosen { model: Some("mini".into()), effort: None });
+    play.news(News::Chosen { provider: None, model: Some("mini".into()), effort: None });
     let confirmed = |model: &str| Event::SettingsConfirmed { model: model.into(), effort: None };
     let mut told = play.rows_with("codex·");
     // A turn that shortens the conversation, or one of another client.
@@ -99,7 +101,7 @@ fn what_was_chosen_for_the_next_turn_stays_until_a_turn_brings_it() {
     play.write("go on").press("Enter").event(sample::turn_started()).event(confirmed("mini"));
     told += &play.rows_with("codex·");
     play.event(sample::completed("done"));
-    play.news(News::Chosen { model: Some("refused".into()), effort: None });
+    play.news(News::Chosen { provider: None, model: Some("refused".into()), effort: None });
     play.write("again").press("Enter").event(sample::turn_started()).event(confirmed("mini"));
     told += &play.rows_with("codex·");
     expect![[r#"
@@ -386,4 +388,33 @@ fn an_effort_that_codex_does_not_name_is_the_usual_one_of_a_model_that_it_lists(
         codex·gpt-5.5·medium · workspace-write/on-request
     "#]]
     .assert_eq(&told);
+}
+
+#[test]
+fn a_conversation_of_the_built_in_loop_is_never_called_codex() {
+    let mut play = play();
+    play.news(News::LoopOffers(Box::new(LoopOffers {
+        provider: "house".into(),
+        model: None,
+        providers: vec![("house".into(), vec!["small".into()]), ("other".into(), vec!["big".into()])],
+    })));
+    expect![[r#"
+        folder       ~/project
+        runtime      Talaria's built-in loop
+        model        none is named at house; choose one with /model
+        permissions  as on Codex, by the folder; shown when the first turn starts
+        › say what to do   / commands   @ files   ! shell
+    "#]]
+    .assert_eq(&play.rows_with("  "));
+    play.news(News::Chosen { provider: Some("other".into()), model: Some("big".into()), effort: None });
+    expect![[r#"
+        model        big (requested) at other
+        other·big
+    "#]]
+    .assert_eq(&play.rows_with("big"));
+    let Event::SessionStarted(started) = sample::session_started() else { panic!("no start") };
+    let on_loop = Started { codex: String::new(), provider: "other".into(), model: "big".into(), ..*started };
+    play.running().event(Event::SessionStarted(Box::new(on_loop)));
+    let status = play.rows_with("other·big");
+    assert!(!status.is_empty() && !status.contains("codex"), "{}", play.screen());
 }

@@ -108,6 +108,6 @@ fn a_mistake_is_not_hidden_by_the_list() {
 #[test]
 fn an_effort_that_is_only_asked_for_says_so() {
     let mut play = play();
-    play.running().news(News::Chosen { model: None, effort: Some("xhigh".into()) });
+    play.running().news(News::Chosen { provider: None, model: None, effort: Some("xhigh".into()) });
     assert!(play.screen().contains("codex·gpt-5.5·xhigh (next turn)"), "{}", play.screen());
 }

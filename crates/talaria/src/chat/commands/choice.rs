@@ -1,24 +1,95 @@
-//! `/model` and `/reasoning`: the choices of Codex, and the request for later turns. An event reports the values in force,
-//! once Codex has confirmed them.
+//! `/model` and `/reasoning`: the choices of Codex, or of the providers of the built-in loop, and the request for later turns.
+//! An event reports the values in force, once the runtime has confirmed them.
+
+mod own_loop;
 
 use talaria_core::api::{ModelOffer, Offers};
 use talaria_core::model_choice::{ModelChoice, check_choice};
 use talaria_core::nearest::nearest;
+use talaria_core::provider::OPENAI_PROVIDER;
+use talaria_core::runtime::{Runtime, is_rerouted};
 use talaria_render::plain_line;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
 use super::super::desk::{Chosen, refused_choice};
 use super::super::errand::{Done, Place};
+use crate::engine::refused;
 use crate::trouble::{Trouble, exit};
 
-/// Lists models, or chooses one.
-pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
-    let offers = place.desk.offers(&place.cwd).await?;
-    let Some(wanted) = wanted else {
-        let used = used_model(&offers, place).await;
-        return Ok(vec![Done::News(models(&offers, &place.chosen, used.as_deref()))]);
+/// Lists models, or chooses one: a model of what is in use, or a provider and its model.
+pub(super) async fn model(words: Vec<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let used = in_use(place).await?;
+    match (&words[..], used.runtime) {
+        ([], Runtime::OwnLoop) => Ok(own_loop::list(place, &used)),
+        ([], Runtime::CodexAppServer) => codex_models(place, &used).await,
+        ([model], Runtime::CodexAppServer) => codex_model(model.clone(), place).await,
+        ([model], Runtime::OwnLoop) => own_loop::choose(None, model.clone(), place, &used),
+        ([provider, model], Runtime::CodexAppServer) if is_rerouted(Some(provider)) => {
+            codex_model(model.clone(), place).await
+        }
+        ([provider, model], _) => own_loop::choose(Some(provider), model.clone(), place, &used),
+        _ => Err(Trouble::new(exit::USAGE, "/model takes a model, or a provider and its model")
+            .try_this("/model anthropic claude-sonnet-4-5")),
+    }
+}
+
+/// Who would run the next turn, with what.
+#[derive(Debug)]
+struct InUse {
+    runtime: Runtime,
+    /// The provider of the built-in loop.
+    provider: Option<String>,
+    model: Option<String>,
+}
+
+/// What the next turn would use, as far as that is known without asking Codex.
+async fn in_use(place: &Place) -> Result<InUse, Trouble> {
+    let (desk, chosen) = (&place.desk, &place.chosen);
+    let (runtime, provider, model) = match &place.session {
+        Some(id) => {
+            let detail = desk.client.session(id.as_str()).await;
+            let info = detail.map_err(|error| refused("cannot ask the engine", &error))?.info;
+            let runtime = Runtime::named(&info.runtime).unwrap_or(Runtime::CodexAppServer);
+            (runtime, info.provider, info.model)
+        }
+        None => {
+            let model = desk.wanted.model.clone().or_else(|| desk.usual_model(chosen));
+            let provider = desk.new_provider(chosen).or_else(|| Some(OPENAI_PROVIDER.to_owned()));
+            (desk.new_runtime(chosen).await, provider, model)
+        }
     };
+    let provider = chosen.provider.clone().or(provider);
+    Ok(InUse { runtime, provider, model: chosen.model.clone().or(model) })
+}
+
+/// Codex's models; where no conversation has begun, those of the providers of the built-in loop too.
+async fn codex_models(place: &Place, used: &InUse) -> Result<Vec<Done>, Trouble> {
+    let further = match place.session {
+        Some(_) => Vec::new(),
+        None => own_loop::rows(place, used),
+    };
+    // OpenAI's are Codex's here.
+    let is_other = |(_, command): &own_loop::Row| match command {
+        SlashCommand::Model(words) => !is_rerouted(words.first().map(String::as_str)),
+        _ => false,
+    };
+    let further: Vec<own_loop::Row> = further.into_iter().filter(is_other).collect();
+    let mut rows = match place.desk.offers(&place.cwd).await {
+        Ok(offers) => {
+            let used = used_model(&offers, place).await;
+            codex_rows(&offers, &place.chosen, used.as_deref())
+        }
+        Err(trouble) if further.is_empty() => return Err(trouble),
+        Err(_) => Vec::new(),
+    };
+    rows.extend(further);
+    Ok(vec![Done::News(News::Pick { title: "Model, from the next turn".to_owned(), rows })])
+}
+
+/// Chooses a model of Codex.
+async fn codex_model(wanted: String, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let offers = place.desk.offers(&place.cwd).await?;
     let (model, mut reply) = match find(&offers, &wanted) {
         Some(model) => (model.id.clone(), format!("{} is requested from the next turn on\n", model.id)),
         None => {
@@ -47,6 +118,10 @@ pub(super) async fn model(wanted: Option<String>, place: &Place) -> Result<Vec<D
 
 /// Lists efforts, or chooses one.
 pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
+    let used = in_use(place).await?;
+    if used.runtime == Runtime::OwnLoop {
+        return own_loop::effort(wanted, place, &used);
+    }
     let offers = place.desk.offers(&place.cwd).await?;
     let used = used_model(&offers, place).await;
     let offer = used.as_deref().and_then(|model| find(&offers, model));
@@ -96,7 +171,7 @@ fn instead(offer: &ModelOffer, asked: &str) -> Option<String> {
 }
 
 /// The models; a requested one is distinguished from the one in force.
-fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
+fn codex_rows(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> Vec<own_loop::Row> {
     let row = |model: &ModelOffer| {
         let efforts: Vec<&str> = model.efforts.iter().map(|effort| effort.effort.as_str()).collect();
         let mark = match &chosen.model {
@@ -107,12 +182,9 @@ fn models(offers: &Offers, chosen: &Chosen, used: Option<&str>) -> News {
         let usual = if model.is_default { " (default)" } else { "" };
         let thinks = if efforts.is_empty() { String::new() } else { format!(" [{}]", efforts.join(", ")) };
         let text = format!("{}{mark}{usual}{thinks}  {}", model.id, model.description);
-        (plain_line(&text).into_owned(), SlashCommand::Model(Some(model.id.clone())))
+        (plain_line(&text).into_owned(), SlashCommand::Model(vec![model.id.clone()]))
     };
-    News::Pick {
-        title: "Model, from the next turn".to_owned(),
-        rows: offers.models.iter().map(row).collect(),
-    }
+    offers.models.iter().map(row).collect()
 }
 
 fn efforts(offer: &ModelOffer, chosen: &Chosen) -> News {

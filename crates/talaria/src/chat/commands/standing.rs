@@ -3,11 +3,14 @@
 use jiff::Timestamp;
 use talaria_core::api::{EngineStatus, SessionInfo};
 use talaria_core::event::Stage;
+use talaria_core::runtime::Runtime;
 use talaria_render::{StyledText, plain_line};
-use talaria_tui::chat::beginning;
+use talaria_tui::chat::contract::News;
+use talaria_tui::chat::{RequestedSettings, beginning, loop_beginning};
 
 use super::super::desk::{Chosen, shown_path};
 use super::super::errand::Place;
+use super::super::loop_offers;
 use super::super::standing::Standing;
 use crate::advice::Reader;
 use crate::amounts::since;
@@ -43,13 +46,24 @@ async fn none_yet(place: &Place) -> Pairs {
         ("conversation", "none yet; your next message starts one".to_owned()),
         ("folder", shown_path(&place.cwd)),
     ];
-    match place.desk.offers(&place.cwd).await {
-        Ok(offers) => {
-            let Chosen { model, effort } = place.chosen.clone();
-            let asked = place.desk.asked();
-            let (model, effort) = (model.or(asked.model.clone()), effort.or(asked.effort.clone()));
-            pairs.extend(beginning(talaria_tui::chat::RequestedSettings { model, effort, ..asked }, &offers));
+    let desk = &place.desk;
+    let Chosen { provider, model, effort } = place.chosen.clone();
+    let asked = desk.asked();
+    let model = model.or_else(|| desk.wanted.model.clone()).or_else(|| desk.usual_model(&place.chosen));
+    let effort = effort.or(asked.effort.clone());
+    let asked = RequestedSettings { provider, model, effort, ..asked };
+    if desk.new_runtime(&place.chosen).await == Runtime::OwnLoop {
+        for news in loop_offers::look(desk, desk.new_provider(&place.chosen), &place.chosen) {
+            match news {
+                News::LoopOffers(offers) => pairs.extend(loop_beginning(asked.clone(), &offers)),
+                News::Missing { what, remedy } => pairs.extend([("missing", what), ("", remedy)]),
+                _ => {}
+            }
         }
+        return pairs;
+    }
+    match desk.offers(&place.cwd).await {
+        Ok(offers) => pairs.extend(beginning(asked, &offers)),
         Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint_in_chat())]),
     }
     pairs
@@ -63,10 +77,23 @@ fn conversation(
     now: Timestamp,
 ) -> Pairs {
     let started = standing.started.as_deref();
-    let untold = || "not known here; Codex reports it when a turn starts".to_owned();
+    let is_loop = Runtime::named(&info.runtime) == Some(Runtime::OwnLoop);
+    let untold = || "not known here; it is reported when a turn starts".to_owned();
+    let runtime = match started.and_then(|started| started.codex_version()) {
+        Some(version) => format!("Codex {version}"),
+        None if is_loop => {
+            let provider = started.map(|started| started.provider.clone()).or_else(|| info.provider.clone());
+            format!("Talaria's built-in loop{}", provider.map(|name| format!(", {name}")).unwrap_or_default())
+        }
+        None => untold(),
+    };
     let model = started.map(|started| started.model.clone()).or_else(|| info.model.clone());
     let effort = started.and_then(|started| started.effort.as_deref());
     let new_model = chosen.model.clone().filter(|asked| Some(asked) != model.as_ref());
+    let new_model = match &chosen.provider {
+        Some(provider) if is_loop => chosen.model.clone().map(|asked| format!("{asked} of {provider}")),
+        _ => new_model,
+    };
     let new_effort = chosen.effort.as_deref().filter(|asked| Some(*asked) != effort);
     let next = [new_model, new_effort.map(|asked| format!("effort {asked}"))];
     let effort = effort.map(|effort| format!(", effort {effort}")).unwrap_or_default();
@@ -91,7 +118,7 @@ fn conversation(
                 .map_or_else(|| info.id.short().to_owned(), |task| format!("{} ({task})", info.id.short())),
         ),
         ("folder", shown_path(&info.cwd)),
-        ("runtime", started.map_or_else(untold, |started| format!("Codex {}", started.codex))),
+        ("runtime", runtime),
         ("model", model.map_or_else(untold, |model| model + &effort) + &next),
         ("permissions", permissions.unwrap_or_else(untold)),
         ("context", context.unwrap_or_else(|| "not known yet".to_owned())),
@@ -108,7 +135,7 @@ fn turn(info: &SessionInfo, status: &EngineStatus, now: Timestamp) -> String {
         (None, _) => "idle".to_owned(),
         (Some(turn), _) if info.queued => format!("queued for {}", since(turn.since, now)),
         (Some(turn), _) if turn.stage == Stage::Prepared => {
-            format!("not sent to Codex yet; requested {} ago", since(turn.since, now))
+            format!("not sent yet; requested {} ago", since(turn.since, now))
         }
         (Some(turn), Some(asked)) => {
             format!("waiting for your answer for {}; sent {} ago", since(asked, now), since(turn.since, now))
@@ -142,9 +169,9 @@ mod tests {
             conversation  mend␛ it
             id            s-1
             folder        /work
-            runtime       not known here; Codex reports it when a turn starts
+            runtime       not known here; it is reported when a turn starts
             model         gpt-5.5
-            permissions   not known here; Codex reports it when a turn starts
+            permissions   not known here; it is reported when a turn starts
             context       not known yet
             turn          running for 12 seconds
         "#]]
@@ -154,7 +181,8 @@ mod tests {
         .unwrap();
         let told =
             Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)), limits: None };
-        let chosen = Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
+        let chosen =
+            Chosen { provider: None, model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
         let mut info = info;
         let stands = |info: &SessionInfo, status: &EngineStatus| turn(info, status, now);
         let mut asking = status.clone();
@@ -164,7 +192,7 @@ mod tests {
         assert_eq!(stands(&info, &asking), "waiting for your answer for 3 seconds; sent 12 seconds ago");
         asking.turns[0].stage = Stage::Prepared;
         asking.requests.clear();
-        assert_eq!(stands(&info, &asking), "not sent to Codex yet; requested 12 seconds ago");
+        assert_eq!(stands(&info, &asking), "not sent yet; requested 12 seconds ago");
         info.queued = true;
         assert_eq!(stands(&info, &asking), "queued for 12 seconds", "it does not run");
         status.turns.clear();

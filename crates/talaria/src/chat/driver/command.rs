@@ -19,9 +19,10 @@ impl Driver {
                 self.close();
                 self.ready.push_back(News::Opened(None));
                 // The command line options apply again, unless another choice was made since.
-                let Chosen { model, effort } = self.for_new.clone();
+                let Chosen { provider, model, effort } = self.for_new.clone();
                 let wanted = &self.desk.wanted;
                 self.chosen = Chosen {
+                    provider,
                     model: model.or_else(|| wanted.model.clone()),
                     effort: effort.or_else(|| wanted.effort.clone()),
                 };
@@ -49,11 +50,11 @@ impl Driver {
 
     /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
     pub(super) fn tell_chosen(&mut self) {
-        let Chosen { model, effort } = self.chosen.clone();
+        let usual = self.desk.usual_model(&self.chosen).filter(|_| self.current.is_none());
+        let Chosen { provider, model, effort } = self.chosen.clone();
         let config = &self.desk.settings.config.model;
-        let usual = config.default.clone().filter(|_| self.current.is_none());
         let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
-        self.ready.push_back(News::Chosen { model, effort });
+        self.ready.push_back(News::Chosen { provider, model, effort });
     }
 
     fn say(&mut self, text: String, when: When) {

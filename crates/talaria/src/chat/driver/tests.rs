@@ -85,16 +85,19 @@ async fn what_is_told_as_chosen_is_what_will_be_sent() {
     let (mut driver, _home) = driver(Some(conversation())).await;
     let news = told(&mut driver);
     assert!(
-        matches!(&news[..], [News::Opened(Some(_)), News::Chosen { model: None, effort }] if effort.as_deref() == Some("low")),
+        matches!(&news[..], [News::Opened(Some(_)), News::Chosen { model: None, effort, .. }] if effort.as_deref() == Some("low")),
         "a conversation keeps its model: {news:?}"
     );
     driver.done(Done::Open(Box::new(conversation())));
     let news = told(&mut driver);
-    assert!(news.iter().any(|news| matches!(news, News::Chosen { model: None, effort: None })), "{news:?}");
+    assert!(
+        news.iter().any(|news| matches!(news, News::Chosen { model: None, effort: None, .. })),
+        "{news:?}"
+    );
     driver.wish(ChatEffect::Run(SlashCommand::New));
     let news = told(&mut driver);
     let is_told = |news: &News| {
-        matches!(news, News::Chosen { model: Some(model), effort: Some(effort) }
+        matches!(news, News::Chosen { model: Some(model), effort: Some(effort), .. }
             if model == "configured" && effort == "low")
     };
     assert!(news.iter().any(is_told), "{news:?}");
@@ -103,7 +106,7 @@ async fn what_is_told_as_chosen_is_what_will_be_sent() {
 #[tokio::test]
 async fn what_was_chosen_holds_for_the_next_new_conversation_and_is_not_dropped_silently() {
     let (mut driver, _home) = driver(None).await;
-    let chosen = Chosen { model: Some("m".to_owned()), effort: None };
+    let chosen = Chosen { model: Some("m".to_owned()), ..Chosen::default() };
     driver.done(Done::Chosen(chosen.clone(), String::new()));
     told(&mut driver);
     driver.done(Done::Open(Box::new(conversation())));

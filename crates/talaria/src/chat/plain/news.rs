@@ -8,7 +8,7 @@ use talaria_guard::redact::redact;
 use talaria_render::{elapsed, plain, plain_line};
 use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
-use talaria_tui::chat::{RequestedSettings, beginning, task_end_text};
+use talaria_tui::chat::{RequestedSettings, beginning, loop_beginning, task_end_text};
 
 use super::page::{Past, person_message};
 use super::said::Said;
@@ -98,17 +98,20 @@ impl<W: Write> Plain<W> {
                 }
                 self.page.say(&begins_with(self.begins_with.clone(), &offers))
             }
-            News::CodexUnused => {
+            News::LoopOffers(offers) => {
                 self.is_looking = false;
-                Ok(())
+                if self.input == Input::Pipe || self.driver.current().is_some() {
+                    return Ok(());
+                }
+                self.page.say(&pairs(loop_beginning(self.begins_with.clone(), &offers)))
             }
             News::Missing { what, remedy } => {
                 self.is_looking = false;
                 self.note(&format!("missing: {what}\n{remedy}"))
             }
-            News::Chosen { model, effort } => {
-                self.begins_with =
-                    RequestedSettings { model, effort, ..std::mem::take(&mut self.begins_with) };
+            News::Chosen { provider, model, effort } => {
+                let kept = std::mem::take(&mut self.begins_with);
+                self.begins_with = RequestedSettings { provider, model, effort, ..kept };
                 Ok(())
             }
             News::Pick { title, rows } => self.page.say(&choices(&title, &rows)),
@@ -196,8 +199,11 @@ impl<W: Write> Plain<W> {
 
 /// What a conversation here begins with, a line each.
 fn begins_with(asked: RequestedSettings, offers: &Offers) -> String {
-    let pairs = beginning(asked, offers).into_iter();
-    pairs.map(|(name, value)| format!("{name}: {}\n", plain_line(&value))).collect()
+    pairs(beginning(asked, offers))
+}
+
+fn pairs(pairs: Vec<(&'static str, String)>) -> String {
+    pairs.into_iter().map(|(name, value)| format!("{name}: {}\n", plain_line(&value))).collect()
 }
 
 /// How a command of the person ended, where that is worth a line.
@@ -221,14 +227,14 @@ fn choices(title: &str, rows: &[(String, SlashCommand)]) -> String {
     for (row, command) in rows {
         out += &format!("  {row}\n");
         let argument = match command {
+            SlashCommand::Model(words) => Some(words.join(" ")),
             SlashCommand::Resume(Some(word))
-            | SlashCommand::Model(Some(word))
             | SlashCommand::Reasoning(Some(word))
-            | SlashCommand::Theme(Some(word)) => Some(word),
+            | SlashCommand::Theme(Some(word)) => Some(word.clone()),
             _ => None,
         };
-        if let (Some(word), Some(definition)) = (argument, commands::definition(command)) {
-            out += &format!("    /{} {}\n", definition.name, plain_line(word));
+        if let (Some(argument), Some(definition)) = (argument, commands::definition(command)) {
+            out += &format!("    /{} {}\n", definition.name, plain_line(&argument));
         }
     }
     out
@@ -242,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_choice_says_what_is_to_be_typed() {
-        let rows = [("gpt-5.5 (usual)".to_owned(), SlashCommand::Model(Some("gpt-5.5".to_owned())))];
+        let rows = [("gpt-5.5 (usual)".to_owned(), SlashCommand::Model(vec!["gpt-5.5".to_owned()]))];
         assert_eq!(choices("Model", &rows), "Model:\n  gpt-5.5 (usual)\n    /model gpt-5.5\n");
     }
 

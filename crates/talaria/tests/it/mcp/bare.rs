@@ -176,6 +176,28 @@ async fn without_a_codex_there_is_no_tool_and_the_reason_is_told() {
     scene.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_codex_tasks_run_on_the_built_in_loop_where_a_provider_is_configured() {
+    let mut scene = crate::own_loop::scene().await;
+    scene.only_programs(&[]);
+    let mut wire = Wire::greeted(&scene).await;
+    let tools = wire.ask("tools/list", json!({})).await;
+    assert_eq!(tools["result"]["tools"][0]["name"], "codex_bridge", "{tools}");
+    scene.model.push(Reply::say("The loop answers."));
+    let start = json!({ "action": "start", "prompt": "Go.", "provider": "own-chat", "model": "tiny",
+        "cwd": scene.work() });
+    let started = wire.call(start).await;
+    assert_eq!(started["success"], true, "{started}");
+    let task = started["task"]["task_id"].clone();
+    let ended = wire.call(json!({ "action": "wait", "task_id": task, "timeout_seconds": 60 })).await;
+    assert!(ended.to_string().contains("The loop answers."), "{ended}");
+    let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    assert_eq!(listed[0]["runtime"], "own_loop");
+    wire.close_input();
+    wire.ends_well().await;
+    scene.close().await;
+}
+
 /// Every file below a directory that has `secret` in it: the database, the log of the engine, what hosts leave.
 fn files_with(folder: &Path, secret: &[u8]) -> Vec<PathBuf> {
     let mut found = Vec::new();

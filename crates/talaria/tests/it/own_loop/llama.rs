@@ -7,7 +7,7 @@ use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 use talaria_testkit::model_peers::LlamaServer;
 
-use crate::own_loop::{FAMILIES, prefer};
+use crate::own_loop::FAMILIES;
 use crate::scene::{Ended, Scene};
 use crate::tasks::{rest, shown, start};
 
@@ -75,39 +75,51 @@ async fn llama_answers_is_cut_refuses_what_does_not_fit_and_is_stopped() {
         assert!(message.contains("12000") && message.contains("context"), "{family}: {message}");
         assert!(refused["hint"].as_str().unwrap().contains("start a new conversation"), "{family}: {ended}");
     }
-    prefer(&scene, "long-chat", "random");
-    let task = start(&scene, &["Say much."]).await;
-    let mut watching = scene.start(&["task", "watch", &task, "--json"]);
-    watching.wait_for("text_delta").await;
-    scene.run(&["task", "interrupt", &task]).await.exits(0);
-    rest(&scene).await;
-    assert_eq!(shown(&scene, &task).await["outcome"]["outcome"], "interrupted");
-    watching.kill().await;
-    // The server is free again at once: a generation without a reader would hold its only slot.
-    let ended = exec(&scene, "short-chat", &["Say something."]).await.exits(0);
-    assert_eq!(outcome(&ended)["outcome"], "completed", "{ended}");
+    for family in FAMILIES {
+        let long = format!("long-{family}");
+        let task = start(&scene, &["--provider", &long, "--model", "random", "Say much."]).await;
+        let mut watching = scene.start(&["task", "watch", &task, "--json"]);
+        watching.wait_for("text_delta").await;
+        scene.run(&["task", "interrupt", &task]).await.exits(0);
+        rest(&scene).await;
+        assert_eq!(shown(&scene, &task).await["outcome"]["outcome"], "interrupted", "{family}");
+        watching.kill().await;
+        // The server is free again at once: a generation without a reader would hold its only slot.
+        let ended = exec(&scene, &format!("short-{family}"), &["Say something."]).await.exits(0);
+        assert_eq!(outcome(&ended)["outcome"], "completed", "{family}: {ended}");
+    }
     scene.close().await;
 }
 
 #[tokio::test]
 async fn a_conversation_of_forty_turns_keeps_its_prefix_in_the_cache_of_llama() {
-    let peer = LlamaServer::start(12_000).await;
-    let scene = scene(&peer).await;
-    let ended = exec(&scene, "short-chat", &["Turn 1."]).await.exits(0);
-    let session = ended.events()[0]["session"].as_str().unwrap().to_owned();
-    let lines: String = (2..=40).map(|turn| format!("Turn {turn}: go on.\n")).collect();
-    let chat = scene.run_with_input(&["--plain", "--resume", &session], lines.as_bytes()).await;
-    let mut attempts = attempts(&scene).await;
-    assert_eq!(attempts.len(), 40, "{chat}");
-    let first = attempts.remove(0);
-    let mut before = first["input"].as_u64().unwrap();
-    for (turn, usage) in (2..).zip(&attempts) {
-        let (input, cached) = (usage["input"].as_u64().unwrap(), usage["cached"].as_u64().unwrap());
-        assert!(input > before, "turn {turn}: {usage}");
-        assert!(cached + 64 >= before, "turn {turn}: {cached} of {before} tokens were still cached");
-        before = input;
+    for family in FAMILIES {
+        let peer = LlamaServer::start(12_000).await;
+        let scene = scene(&peer).await;
+        let ended = exec(&scene, &format!("short-{family}"), &["Turn 1."]).await.exits(0);
+        let session = ended.events()[0]["session"].as_str().unwrap().to_owned();
+        let lines: String = (2..=40).map(|turn| format!("Turn {turn}: go on.\n")).collect();
+        let chat = scene.run_with_input(&["--plain", "--resume", &session], lines.as_bytes()).await;
+        let mut attempts = attempts(&scene).await;
+        assert_eq!(attempts.len(), 40, "{family}: {chat}");
+        let first = attempts.remove(0);
+        let mut before = first["input"].as_u64().unwrap();
+        let mut unknown = 0;
+        for (turn, usage) in (2..).zip(&attempts) {
+            // It leaves out `message_start`, and with that the input, where the first token ends the answer.
+            if family == "messages" && usage["partial"] == true {
+                unknown += 1;
+                continue;
+            }
+            let place = format!("{family}, turn {turn}: {usage}");
+            let (input, cached) = (usage["input"].as_u64().unwrap(), usage["cached"].as_u64().unwrap());
+            assert!(input > before, "{place}");
+            assert!(cached + 64 >= before, "{place}: {cached} of {before} tokens were still cached");
+            before = input;
+        }
+        assert!(unknown < 10, "{family}: {unknown} of 40 turns without their input");
+        scene.close().await;
     }
-    scene.close().await;
 }
 
 /// The usage of every request, in order.

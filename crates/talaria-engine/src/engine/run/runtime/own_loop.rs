@@ -15,6 +15,7 @@ mod log;
 mod lost;
 mod prompt;
 mod prompt_parts;
+mod said;
 mod servers;
 mod side_question;
 mod turn;
@@ -39,7 +40,7 @@ use talaria_codex_proto::settle::Deed;
 use talaria_codex_proto::wire::call::SandboxPolicy;
 use talaria_core::bounds::Confinement;
 use talaria_core::config::Config;
-use talaria_core::event::{Event, Stage, Started, Usage};
+use talaria_core::event::{Event, QueuedInput, Stage, Started, Usage};
 use talaria_core::gate::RequestGate;
 use talaria_core::hook;
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TurnId};
@@ -49,6 +50,7 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
 use talaria_core::tool::ledger::ToolCallState;
 use talaria_core::tool::{OfferedTool, ToolConfinement, ToolEffect, ToolSpec, contract};
+use talaria_core::veil::EventRedactor;
 use talaria_mcp::{OfferedServerTool, ToolAccess};
 use talaria_store::{AttemptEnding, Change, ModelAttemptRow, SessionRow, StoreError, ToolCallKey};
 use talaria_tools::call::loop_tools;
@@ -312,8 +314,16 @@ impl LoopRuntime {
             next += 1;
         }
         let turn = self.turn_id(ordinal);
-        journal.event(Event::Ledger { stage: Stage::Accepted, client_id: prompt.client_id, after: None });
+        let client_id = prompt.client_id;
+        let shown = said::said(
+            &turn,
+            0,
+            QueuedInput::of(&prompt.input),
+            Some(client_id.clone().unwrap_or_else(|| turn.to_string())),
+        );
+        journal.event(Event::Ledger { stage: Stage::Accepted, client_id, after: None });
         journal.event(Event::TurnStarted { turn: turn.clone() });
+        EventRedactor::default().cover(shown, &mut |event| journal.event(event));
         if let Some(message) = self.effort_warning(&provider.found.profile) {
             journal.event(Event::Warning { message });
         }

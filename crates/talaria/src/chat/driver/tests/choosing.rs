@@ -15,7 +15,7 @@ fn choose(driver: &mut Driver, command: SlashCommand) {
 }
 
 fn model() -> SlashCommand {
-    SlashCommand::Model(Some("m".to_owned()))
+    SlashCommand::Model(vec!["m".to_owned()])
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ use super::deadline::Deadline;
 use super::doubt::{self, DoubtVerdict};
 use super::dump::AttemptName;
 use super::wire::{LoopEndpoint, WireFeed};
-use super::{LoopProvider, attempt_rows, log};
+use super::{LoopProvider, attempt_rows, log, said};
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
 use crate::engine::journal::asker::Asker;
@@ -96,6 +96,8 @@ pub(super) struct RunningLoop<'a> {
     doubt: Option<oneshot::Receiver<Decided>>,
     /// Further input that the machine has not taken yet.
     steering: VecDeque<QueuedInput>,
+    /// How many messages of the person were shown, the prompt included.
+    said: usize,
     projector: Projector,
     veil: EventRedactor,
     deadline: Deadline,
@@ -157,6 +159,7 @@ impl<'a> RunningLoop<'a> {
             stopped_by: None,
             doubt: None,
             steering: VecDeque::new(),
+            said: 1,
             projector: Projector::new(ProjectionLimits::default()),
             veil: EventRedactor::default(),
             deadline: Deadline::new(limit),
@@ -179,6 +182,7 @@ impl<'a> RunningLoop<'a> {
             }
         }
         self.keep_messages();
+        self.said = said::count(events).max(1);
         let unread = unread_steering(events);
         if !unread.is_empty() {
             self.tell(Event::Unqueued { inputs: unread, was_sent: false });
@@ -683,9 +687,10 @@ impl<'a> RunningLoop<'a> {
 
     /// Publishes an event. From here on no one sees a secret.
     pub(super) fn tell(&mut self, event: Event) {
-        if matches!(event, Event::Steered { .. }) {
-            self.steering.pop_front();
-        }
+        let read = match event {
+            Event::Steered { .. } => self.steering.pop_front(),
+            _ => None,
+        };
         self.declined += u32::from(is_declined_by_itself(&event));
         let Self { journal, projector, veil, .. } = self;
         veil.cover(event, &mut |event| {
@@ -693,6 +698,11 @@ impl<'a> RunningLoop<'a> {
             journal.event(event);
         });
         self.keep_messages();
+        if let Some(input) = read {
+            let shown = said::said(&self.scene.turn, self.said, input, None);
+            self.said += 1;
+            self.tell(shown);
+        }
     }
 
     fn keep_messages(&mut self) {
@@ -764,6 +774,7 @@ fn is_declined_by_itself(event: &Event) -> bool {
 fn project(projector: &mut Projector, event: &Event) {
     match event {
         Event::ItemStarted { item } => projector.begin(item),
+        Event::ItemCompleted { item } if said::is_prompt(item) => {}
         Event::ItemCompleted { item } => projector.complete(item),
         Event::ItemAbandoned { item, why } => projector.abandon(item, *why),
         Event::AttemptVoid { items, .. } => items.iter().for_each(|item| projector.abandon(item, None)),
