@@ -208,6 +208,9 @@ fn model(known: &Known, paint: Paint) -> Option<String> {
     let next = if is_next { " (next turn)" } else { "" };
     let joint = paint.sign("·", "/");
     let runtime = known.codex().map(|_| format!("codex{joint}")).unwrap_or_default();
+    if let Some((_, instead)) = &known.rerouted {
+        return Some(one_line(&format!("{runtime}{instead} (fallback){next}")).into_owned());
+    }
     let effort = known.effort().value().map(|effort| format!("{joint}{effort}")).unwrap_or_default();
     Some(one_line(&format!("{runtime}{}{effort}{next}", model.value()?)).into_owned())
 }
