@@ -160,6 +160,16 @@ pub enum WaitHint {
     Until(i64),
 }
 
+impl WaitHint {
+    /// The time, in seconds since 1970.
+    pub fn at(self, now: i64) -> i64 {
+        match self {
+            Self::Until(at) => at,
+            Self::After(wait) => now.saturating_add(i64::try_from(wait.as_secs()).unwrap_or(i64::MAX)),
+        }
+    }
+}
+
 /// A failed model request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFailure {

@@ -27,12 +27,17 @@ use crate::history::{
 };
 use crate::profile::ProviderProfile;
 use crate::rendered::{PrefixDigest, RenderedRequest};
-use crate::retry::{AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
+use crate::retry::{AttemptSituation, AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
 use crate::spending::{TokenCount, TokenSource};
 use attempt_run::{AttemptRun, RunEnd};
+use continuing::{CONTINUE, MOST_CONTINUATIONS, continuations, whole_text};
+use ladder::ModelLadder;
+pub use ladder::{LeftModel, ModelChange, ModelRoute};
 use repetition::repetition;
 
 mod attempt_run;
+mod continuing;
+mod ladder;
 mod repetition;
 #[cfg(test)]
 mod tests;
@@ -66,6 +71,33 @@ pub struct LoopSetup {
     pub omissions: RequestOmissions,
     /// The most model requests of the turn, retries not counted.
     pub rounds: u32,
+    /// The chosen model is not asked before this time, in seconds since 1970, as long as another one can answer.
+    pub rests_until: Option<i64>,
+    /// The models that are asked when the chosen one fails, in this order.
+    pub fallbacks: Vec<ModelRoute>,
+    /// Whether they are also asked what a model or its provider refused.
+    pub asks_on_refusal: bool,
+}
+
+impl LoopSetup {
+    fn chosen(&self) -> ModelRoute {
+        ModelRoute {
+            profile: self.profile.clone(),
+            issuer: self.issuer.clone(),
+            model: self.head.model.clone(),
+            omissions: self.omissions.clone(),
+            rests_until: self.rests_until,
+        }
+    }
+
+    /// Asks another model from now on.
+    fn take(&mut self, route: &ModelRoute) {
+        self.profile = route.profile.clone();
+        self.issuer = route.issuer.clone();
+        self.head.model.clone_from(&route.model);
+        self.head.max_output = None;
+        self.omissions = route.omissions.clone();
+    }
 }
 
 /// Something happened.
@@ -98,6 +130,8 @@ pub enum LoopInput<'a> {
     },
     /// The person or Talaria stops the turn.
     Interrupt(Who),
+    /// How many other keys of the provider may work, known when a request is sent.
+    SpareKeys(usize),
     /// Time passed.
     Tick,
 }
@@ -122,6 +156,8 @@ pub struct PlannedAttempt {
     pub number: u64,
     /// The model that is asked.
     pub model: String,
+    /// Its place among the models of the turn; 0 is the chosen one.
+    pub place: usize,
     /// The digest of the whole request.
     pub request: PrefixDigest,
     /// The digest of what stays at the beginning of the next request.
@@ -156,6 +192,10 @@ pub struct EndedAttempt {
 pub enum LoopOutput {
     /// Report this.
     Emit(Event),
+    /// Report that another model answers from now on.
+    Change(ModelChange),
+    /// The provider that is asked now refuses this parameter for this model.
+    Learn(String),
     /// Store the row of an attempt.
     Plan(PlannedAttempt),
     /// Send the request of the attempt that was planned last.
@@ -209,6 +249,8 @@ pub struct LeftTurn {
     pub is_answered: bool,
     /// Why the last attempt ended with an answer that the provider called incomplete, if it did.
     pub incomplete: Option<IncompleteReason>,
+    /// The model that answered last, if the chosen one had failed.
+    pub model: Option<LeftModel>,
 }
 
 /// A call that waits for its result.
@@ -244,6 +286,8 @@ pub struct LoopTurn {
     rounds: u32,
     phase: LoopPhase,
     budget: RetryBudget,
+    ladder: ModelLadder,
+    spare_keys: usize,
     steering: Vec<Vec<LogPart>>,
     stopped_by: Option<Who>,
     /// An earlier engine left the turn with an answer that counts.
@@ -261,8 +305,13 @@ pub struct LoopTurn {
 impl LoopTurn {
     /// Prepares a turn. `log` is the history in force, the input of the turn included; `left` is what an earlier engine left of
     /// the turn, if one began it.
-    pub fn new(setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
-        let LeftTurn { attempts, usage, text, is_answered, incomplete } = left;
+    pub fn new(mut setup: LoopSetup, log: Vec<LogEntry>, left: LeftTurn) -> Self {
+        let LeftTurn { attempts, usage, text, is_answered, incomplete, model } = left;
+        let mut ladder = ModelLadder::new(setup.chosen(), std::mem::take(&mut setup.fallbacks));
+        if let Some(model) = model {
+            ladder.resume(&model);
+            setup.take(ladder.route());
+        }
         let renderer = renderer_of(&setup, &log);
         let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
         Self {
@@ -273,6 +322,8 @@ impl LoopTurn {
             rounds: 0,
             phase: LoopPhase::Idle,
             budget: RetryBudget::default(),
+            ladder,
+            spare_keys: 0,
             steering: Vec::new(),
             stopped_by: None,
             is_answered,
@@ -333,6 +384,7 @@ impl LoopTurn {
             LoopInput::Proceed => self.on_proceed(moment),
             LoopInput::GiveUp { by } => self.on_give_up(by),
             LoopInput::Interrupt(by) => self.on_interrupt(moment, by),
+            LoopInput::SpareKeys(count) => self.spare_keys = count,
             LoopInput::Tick => self.on_tick(moment),
         }
     }
@@ -434,11 +486,15 @@ impl LoopTurn {
             );
             return self.finish(Outcome::Failed { code: FailureCode::Other, message });
         }
+        if let Some(change) = self.ladder.before_request(moment.unix) {
+            self.change_model(change);
+        }
         let request = self.renderer.render();
         self.attempts += 1;
         self.outputs.push_back(LoopOutput::Plan(PlannedAttempt {
             number: self.attempts,
             model: self.setup.head.model.clone(),
+            place: self.ladder.current(),
             request: request.digest(),
             prefix: request.prefix,
             bytes: request.body.len(),
@@ -457,9 +513,14 @@ impl LoopTurn {
     fn after_attempt(&mut self, moment: LoopMoment, end: Option<RunEnd>) {
         let Some(RunEnd { mut ended, item_ids, shown_items }) = end else { return };
         let window = self.setup.profile.model(&self.setup.head.model).window;
-        if let Some(reason) = unsaid_cut(&self.setup, &ended) {
-            ended.end = AttemptEnd::Incomplete(reason);
-        }
+        let is_unsaid = match unsaid_cut(&self.setup, &ended) {
+            Some(reason) => {
+                ended.end = AttemptEnd::Incomplete(reason);
+                true
+            }
+            None => false,
+        };
+        let refusal = self.refusal_to_pass_on(&mut ended);
         ended.price = ended.tokens.price(&self.setup.profile.model(&self.setup.head.model).prices);
         let mut spent = ended.tokens.usage();
         // Without the last word of the provider, what it reported is a lower bound.
@@ -503,8 +564,16 @@ impl LoopTurn {
                 items: shown_items,
             });
         }
+        if let Some(why) = refusal {
+            return self.fall_back(moment, why, None);
+        }
         match end {
             AttemptEnd::Completed(stop) => self.after_answer(moment, &entries, stop, None),
+            AttemptEnd::Incomplete(IncompleteReason::MaxOutput)
+                if is_unsaid && self.continue_answer(&entries) =>
+            {
+                self.ask(moment);
+            }
             AttemptEnd::Incomplete(why) => {
                 self.after_answer(moment, &entries, StopReason::Finished, Some(why));
             }
@@ -518,7 +587,7 @@ impl LoopTurn {
                 let decision = self.decide(moment, AttemptTrouble::Failed(&failure), stage, shown_chars);
                 let retry_at = match decision {
                     RetryDecision::Stop { retry_at } => retry_at,
-                    RetryDecision::Retry { .. } => None,
+                    _ => None,
                 };
                 let next = failure.advice(&self.setup.profile, retry_at);
                 let message = failure.message(&self.setup.profile.title);
@@ -534,13 +603,8 @@ impl LoopTurn {
 
     /// Reports the items of an answer as complete: only now are they part of the conversation.
     fn show_items(&mut self, ids: &[ItemId], entries: &[LogEntry]) {
+        self.text = whole_text(&self.log).or(self.text.take());
         for (id, entry) in ids.iter().zip(entries) {
-            if let LogItem::Assistant { parts, .. } = &entry.item {
-                let text = plain_text(parts);
-                if !text.trim().is_empty() {
-                    self.text = Some(text);
-                }
-            }
             if let Some(item) = entry.item.step(id) {
                 self.outputs.push_back(LoopOutput::Emit(Event::ItemCompleted { item: Box::new(item) }));
             }
@@ -667,10 +731,71 @@ impl LoopTurn {
             // The same bytes would be refused again.
             return RetryDecision::Stop { retry_at: None };
         }
-        self.budget.decide(trouble, stage, shown > 0, moment.unix, moment.chance)
+        let situation = AttemptSituation {
+            stage,
+            has_shown: shown > 0,
+            has_spare_key: self.spare_keys > 0,
+            has_fallback: self.ladder.has_next(),
+            asks_on_refusal: self.setup.asks_on_refusal,
+            now: moment.unix,
+            chance: moment.chance,
+        };
+        self.budget.decide(trouble, situation)
     }
 
-    /// Retries, or ends the turn with the failure.
+    /// The words of a refusal that the next model is asked about instead: the refused answer is then no part of the history.
+    fn refusal_to_pass_on(&self, ended: &mut EndedAttempt) -> Option<String> {
+        if !self.setup.asks_on_refusal || !self.ladder.has_next() {
+            return None;
+        }
+        let why = match &ended.end {
+            AttemptEnd::Refused { text, .. } => format!("the model refused: {text}"),
+            AttemptEnd::Incomplete(IncompleteReason::ContentFilter) => {
+                let (category, text) = (None, IncompleteReason::ContentFilter.to_string());
+                ended.end = AttemptEnd::Refused { category, text: text.clone() };
+                text
+            }
+            _ => return None,
+        };
+        ended.entries.clear();
+        Some(why)
+    }
+
+    /// Asks the next model of the ladder.
+    fn fall_back(&mut self, moment: LoopMoment, why: String, until: Option<i64>) {
+        let change = self.ladder.fall_back(why, until, moment.unix);
+        self.change_model(change);
+        self.budget.change_model();
+        self.ask(moment);
+    }
+
+    /// Another model answers from now on: its requests are a new epoch.
+    fn change_model(&mut self, change: ModelChange) {
+        self.outputs.push_back(LoopOutput::Change(change));
+        self.spare_keys = 0;
+        self.setup.take(self.ladder.route());
+        self.renderer = renderer_of(&self.setup, &self.log);
+    }
+
+    /// Has the model continue an answer that its server cut without saying so. Returns false if it was asked often enough.
+    fn continue_answer(&mut self, entries: &[LogEntry]) -> bool {
+        let made = continuations(&self.log);
+        if made >= MOST_CONTINUATIONS || !open_calls(entries).is_empty() || self.stopped_by.is_some() {
+            return false;
+        }
+        let message = format!(
+            "{} ended the answer at the output limit and called it complete; asking the model to continue ({} of \
+             {MOST_CONTINUATIONS})",
+            self.setup.profile.title,
+            made + 1
+        );
+        self.outputs.push_back(LoopOutput::Emit(Event::Warning { message }));
+        self.append(vec![LogItem::Operator { text: CONTINUE.to_owned() }]);
+        self.append_steering();
+        true
+    }
+
+    /// Retries, asks another model, or ends the turn with the failure.
     fn follow(
         &mut self,
         moment: LoopMoment,
@@ -696,6 +821,12 @@ impl LoopTurn {
                 }
                 self.phase = LoopPhase::Pausing(moment.now + wait);
             }
+            RetryDecision::NextKey => {
+                let message = format!("{why}; trying again with another key");
+                self.outputs.push_back(LoopOutput::Emit(Event::Retrying { message }));
+                self.ask(moment);
+            }
+            RetryDecision::Fallback { until } => self.fall_back(moment, why, until),
             RetryDecision::Stop { retry_at } => {
                 self.fail(code, why, next, retry_at);
             }
@@ -708,7 +839,11 @@ impl LoopTurn {
             RequestRepair::DropReasoning => {
                 self.setup.omissions.reasoning_until = self.log.last().map(|entry| entry.seq);
             }
-            RequestRepair::DropParameter(name) => self.setup.omissions.parameters.push(name),
+            RequestRepair::DropParameter(name) => {
+                self.ladder.learn(&name);
+                self.outputs.push_back(LoopOutput::Learn(name.clone()));
+                self.setup.omissions.parameters.push(name);
+            }
             RequestRepair::LeaveOutImages => self.setup.omissions.images = true,
             RequestRepair::LowerOutput => {
                 let LoopSetup { head, profile, .. } = &self.setup;

@@ -16,7 +16,7 @@ mod known_models;
 mod quirks;
 
 pub use builtin::{builtin_profile, builtin_profiles};
-pub use configured::{ConfiguredProvider, configured_providers};
+pub use configured::{ConfiguredProvider, KeyRules, configured_providers};
 pub use facts::{ModelFacts, ModelFactsSource, PriceTier};
 pub use quirks::{
     CacheMarking, CallIdRule, InlineThinking, OperatorRole, OutputLimitField, ProviderQuirks, ReasoningField,
@@ -211,7 +211,10 @@ mod tests {
             "kimi",
             "llamacpp",
             "lmstudio",
+            "mimo",
+            "minimax",
             "mistral",
+            "nvidia",
             "ollama",
             "openai",
             "openrouter",

@@ -24,7 +24,10 @@ mod usage;
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
 pub use context::{ContextPart, ContextReport};
-pub use engine::{EngineInfo, EngineStatus, HostInfo, Limits, RunningTurn, Stop, Stopped, TaskCounts};
+pub use engine::{
+    EngineInfo, EngineStatus, HostInfo, Limits, ProviderKeyInfo, ProviderKeyState, RunningTurn, Stop,
+    Stopped, TaskCounts,
+};
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use memory::{
     MemoryDone, MemoryHistoryQuery, MemoryItem, MemoryList, MemoryPresence, MemoryProposal,

@@ -26,7 +26,7 @@ use toml_edit::{Item, TableLike};
 
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
-use crate::provider::ProviderConfig;
+use crate::provider::{FallbackModel, ProviderConfig};
 use crate::runtime::RuntimeChoice;
 use crate::servers::Server;
 pub(crate) use crate::toml_problem::article;
@@ -185,6 +185,10 @@ pub struct ModelConfig {
     pub openai_runtime: Option<RuntimeChoice>,
     /// How many characters of a project's instructions a conversation of the built-in loop starts with. Unset: 32,000.
     pub context_file_max_chars: Option<u64>,
+    /// The models that are asked when the chosen one fails, for providers without a list of their own.
+    pub fallback: Option<Vec<FallbackModel>>,
+    /// Whether they are also asked what a model refused. Unset: no.
+    pub fallback_on_refusal: Option<bool>,
 }
 
 impl ModelConfig {

@@ -203,8 +203,11 @@ pub enum Event {
         from: String,
         /// The model that answers.
         to: String,
-        /// Why, in Codex's word.
+        /// Why: Codex's word, or on the built-in loop what happened.
         reason: Option<String>,
+        /// When the model that was asked may work again, in seconds since 1970, where its provider says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<i64>,
     },
     /// Codex shortened the conversation to fit the model's context.
     Compacted,

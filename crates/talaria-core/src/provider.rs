@@ -6,10 +6,13 @@
 
 use std::time::Duration;
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde_json::{Map, Value};
 
 /// Names of the providers that need no address: `talaria-agent` has a profile for each.
-pub const BUILT_IN_PROVIDERS: [&str; 15] = [
+pub const BUILT_IN_PROVIDERS: [&str; 18] = [
     "openai",
     "anthropic",
     "openrouter",
@@ -21,6 +24,9 @@ pub const BUILT_IN_PROVIDERS: [&str; 15] = [
     "gemini",
     "groq",
     "mistral",
+    "mimo",
+    "minimax",
+    "nvidia",
     "ollama",
     "lmstudio",
     "llamacpp",
@@ -58,6 +64,52 @@ impl ProviderApi {
     }
 }
 
+/// A model of a fallback chain: `provider/model`. Names of models may have slashes, those of providers have none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FallbackModel {
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+}
+
+impl FromStr for FallbackModel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.trim().split_once('/') {
+            Some((CODEX_PROVIDER, _)) => Err(format!(
+                "{CODEX_PROVIDER} runs on Codex, which cannot continue a turn of the built-in loop"
+            )),
+            Some((provider, model)) if !provider.is_empty() && !model.is_empty() => {
+                Ok(Self { provider: provider.to_owned(), model: model.to_owned() })
+            }
+            _ => Err(format!("{text:?} is not a provider and a model with a slash between them")),
+        }
+    }
+}
+
+impl fmt::Display for FallbackModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.model)
+    }
+}
+
+/// Which of several keys a turn begins with. It keeps its key until that one fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyStrategy {
+    /// The first that works.
+    #[default]
+    FillFirst,
+    /// The one that was used least recently.
+    RoundRobin,
+}
+
+impl KeyStrategy {
+    /// Every word for it.
+    pub const NAMES: [&'static str; 2] = ["fill_first", "round_robin"];
+}
+
 /// A provider in the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderConfig {
@@ -67,10 +119,16 @@ pub struct ProviderConfig {
     pub base_url: Option<String>,
     /// How it is spoken to.
     pub api: Option<ProviderApi>,
-    /// The environment variable with its key.
-    pub key_env: Option<String>,
-    /// The file with its key; as written, a leading `~` included.
-    pub key_file: Option<String>,
+    /// The environment variables with its keys. Empty: those of the built-in provider.
+    pub key_env: Vec<String>,
+    /// The files with its keys; as written, a leading `~` included.
+    pub key_file: Vec<String>,
+    /// Which of several keys is used.
+    pub key_strategy: KeyStrategy,
+    /// The most requests at once with one key.
+    pub max_concurrent: Option<u64>,
+    /// The models that are asked when one of this provider fails. None: those of `model.fallback`.
+    pub fallback: Option<Vec<FallbackModel>>,
     /// Further headers of every request.
     pub headers: Vec<(String, String)>,
     /// Members that are added to every request body.

@@ -3,6 +3,7 @@
 //! Pure: an event in, words out; the weight decides the style of the line. The text is raw: the stage makes it
 //! harmless and joins it into one line.
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use talaria_core::event::{AgentPhase, Escalation, Event, QueuedInput, RateLimits, RateWindow};
@@ -45,9 +46,11 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
         Event::Reviewed(report) if report.not_done => Warning(report.line()?),
         Event::Reviewed(report) => Aside(report.line()?),
         Event::Compacted => Aside("the conversation was shortened".to_owned()),
-        Event::ModelRerouted { from, to, reason } => {
+        Event::ModelRerouted { from, to, reason, until } => {
             let why = reason.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
-            Warning(format!("{to} answers instead of {from}{why}"))
+            let until = until.and_then(|until| Timestamp::from_second(until).ok());
+            let until = until.map(|until| format!(" until {}", until.strftime("%Y-%m-%d %H:%M:%S UTC")));
+            Warning(format!("{to} answers instead of {from}{}{why}", until.unwrap_or_default()))
         }
         Event::RateLimits(limits) => Warning(limits_line(limits)?),
         Event::AgentUpdated { thread, phase } => Aside(format!("{} {}", agent(thread), phase_word(*phase))),

@@ -1,25 +1,31 @@
-//! `talaria providers`: lists model providers, and asks one. No engine is started; keys are read and never shown.
+//! `talaria providers`: lists model providers, and asks one. No engine is started; one that runs is asked what became of the
+//! keys. Keys are read and never shown.
 
 mod page;
 mod probe;
 
 use talaria_agent::profile::{ConfiguredProvider, ProviderProfile, configured_providers};
 use talaria_agent::transport::KeyState;
+use talaria_core::api::ProviderKeyInfo;
 use talaria_core::next_step::NextStep;
 use talaria_core::provider::OPENAI_PROVIDER;
 
 use crate::args::{ProviderTest, Providers, ProvidersAction};
-use crate::look;
 use crate::output::{encoded, print};
+use crate::patience::patiently;
 use crate::settings::Settings;
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
+use crate::{engine, look};
 use probe::ProbeVerdict;
 
 /// A provider, and whether there is a key for it.
 pub(crate) struct KeyedProvider {
     pub(crate) provider: ConfiguredProvider,
+    /// Whether it can be asked.
     pub(crate) key: KeyState,
+    /// Each of its keys, where it may have several.
+    pub(crate) pool: Vec<KeyState>,
 }
 
 impl KeyedProvider {
@@ -32,9 +38,10 @@ impl KeyedProvider {
 /// Every provider with the state of its key in this environment.
 pub(crate) fn keyed_providers(settings: &Settings) -> Vec<KeyedProvider> {
     let with_key = |provider: ConfiguredProvider| {
-        let file = provider.key_file.as_deref().map(|file| settings.home.user_path(file));
-        let key = KeyState::find(file.as_deref(), &provider.profile.key_env, variable);
-        KeyedProvider { provider, key }
+        let files: Vec<_> = provider.key_files.iter().map(|file| settings.home.user_path(file)).collect();
+        let states = KeyState::find_all(&files, &provider.profile.key_env, provider.has_pool, variable);
+        let pool = if provider.has_pool { states.clone() } else { Vec::new() };
+        KeyedProvider { provider, key: KeyState::best(states), pool }
     };
     configured_providers(&settings.config.providers).into_iter().map(with_key).collect()
 }
@@ -51,10 +58,27 @@ pub(crate) async fn run(options: &Providers) -> Result<u8, Trouble> {
     let providers = keyed_providers(&settings);
     match &options.action {
         ProvidersAction::Test(wanted) => return test(wanted, &settings, &providers).await,
-        ProvidersAction::List { json: true } => print(&providers.iter().map(page::json).collect::<String>())?,
-        ProvidersAction::List { json: false } => print(&encoded(&page::list(&providers, look::of_stdout())))?,
+        ProvidersAction::List { json } => {
+            let used = used_keys(&settings).await;
+            let lines = || providers.iter().map(|known| page::json(known, &used)).collect::<String>();
+            match json {
+                true => print(&lines())?,
+                false => print(&encoded(&page::list(&providers, &used, look::of_stdout())))?,
+            }
+        }
     }
     Ok(0)
+}
+
+/// What the running engine knows about keys. Without an engine, or without the right to ask it, nothing is known.
+async fn used_keys(settings: &Settings) -> Vec<ProviderKeyInfo> {
+    let asking = async {
+        match engine::find(&settings.home).await? {
+            Some(client) => client.status().await.map(|status| status.keys),
+            None => Ok(Vec::new()),
+        }
+    };
+    patiently("asking the engine", asking).await.unwrap_or_default()
 }
 
 /// Sends one small request to a provider and shows what came of it.

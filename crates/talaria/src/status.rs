@@ -214,6 +214,7 @@ mod tests {
             requests: Vec::new(),
             tasks: TaskCounts::default(),
             limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
+            keys: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -265,6 +266,7 @@ mod tests {
             requests: vec![request],
             tasks,
             limits,
+            keys: Vec::new(),
             notes,
             ..idle()
         }

@@ -579,3 +579,27 @@ fn the_configured_output_limit_of_a_model_is_sent_in_every_family() {
         assert_ne!(limit(&profile), Some(64_000), "{name}");
     }
 }
+
+/// One line for each server: what a request to it looks like after an answer that thought and called a tool.
+#[test]
+fn the_request_to_every_built_in_server_is_the_committed_one() {
+    let mut page = String::new();
+    for profile in builtin_profiles() {
+        let mut head = head("m");
+        head.effort = Some("high".to_owned());
+        let mut renderer =
+            RequestRenderer::new(&profile, issuer(&profile), head, RequestOmissions::default());
+        renderer.push(&user(1, "a"));
+        let prefix = renderer.render().prefix;
+        // Servers of Chat Completions get their own text back; the items of the other families are in other tests.
+        let has_text = profile.family == ModelFamily::Chat && profile.quirks.cache == CacheMarking::Automatic;
+        let native = has_text.then(|| NativeItem { raw: "\"t\"".to_owned(), sealed: false });
+        let thought = LogItem::Reasoning { summary: Vec::new(), text: vec!["t".to_owned()] };
+        renderer.push(&answer(&profile, prefix, 2, thought, native));
+        renderer.push(&answer(&profile, prefix, 3, call("toolu_1", "{\"path\": \"a\"}"), None));
+        renderer.push(&result(4, "toolu_1", "text of a"));
+        let body = body(&renderer.render());
+        page.push_str(&format!("{}\n", serde_json::json!({ "server": profile.name, "body": body })));
+    }
+    expect_test::expect_file!["../../fixtures/requests.jsonl"].assert_eq(&page);
+}

@@ -512,3 +512,125 @@ fn an_item_that_a_server_ends_twice_is_one_item() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("done")).count(), 2, "{lines:#?}");
     assert_eq!(lines.last().unwrap(), "end Completed(Finished)");
 }
+
+/// Streams as the servers of Chat Completions were seen to write them, each with what is particular to it.
+const STREAMS: [(&str, &[&str]); 13] = [
+    (
+        "deepseek",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":null,"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes.","reasoning_content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":4,"prompt_cache_miss_tokens":5,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "kimi",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"run:79","type":"function","function":{"name":"run","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls","usage":{"prompt_tokens":9,"cached_tokens":3,"completion_tokens":1}}]}"#,
+        ],
+    ),
+    (
+        "mimo",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"run","arguments":"{\"a\":"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]},"finish_reason":"tool_calls"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "glm",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Half"},"finish_reason":"model_context_window_exceeded"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "qwen",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"content":null,"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":2}}}"#,
+        ],
+    ),
+    (
+        "ollama",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"run","arguments":"{\"a\":1}"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c2","function":{"name":"run","arguments":"{\"a\":2}"}}]},"finish_reason":"stop"}]}"#,
+        ],
+    ),
+    (
+        "openrouter",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning":"Hm.","reasoning_details":[{"type":"reasoning.text","text":"Hm.","signature":"s","index":0}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"cost":0.002}}"#,
+        ],
+    ),
+    (
+        "groq",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"run","arguments":"{\"a\":1}"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}],"x_groq":{"usage":{"prompt_tokens":4,"completion_tokens":2}}}"#,
+        ],
+    ),
+    (
+        "mistral",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"Hm."}]}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "gemini",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"run","arguments":"{\"a\":1}"},"extra_content":{"google":{"thought_signature":"sig"}}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c2","function":{"name":"run","arguments":"{\"a\":2}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "vllm",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop","stop_reason":null}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+    (
+        "llamacpp",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"length"}],"timings":{"prompt_n":9}}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":8}}}"#,
+        ],
+    ),
+    (
+        "nvidia",
+        &[
+            r#"{"choices":[{"index":0,"delta":{"content":"","reasoning_content":"Hm."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}"#,
+            r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":3}}"#,
+        ],
+    ),
+];
+
+#[test]
+fn the_stream_of_every_chat_server_means_what_the_committed_page_says() {
+    let mut page = String::new();
+    for (server, frames) in STREAMS {
+        page.push_str(&format!(
+            "# {server}\n{}\n\n",
+            run_to_eof(server, &[frames, &["[DONE]"]].concat()).join("\n")
+        ));
+    }
+    let named: Vec<&str> = STREAMS.iter().map(|(server, _)| *server).collect();
+    for profile in builtin_profiles() {
+        let is_like_others = profile.family != ModelFamily::Chat || profile.name == "lmstudio";
+        assert!(is_like_others || named.contains(&profile.name.as_str()), "no stream of {}", profile.name);
+    }
+    expect_test::expect_file!["../../fixtures/streams.txt"].assert_eq(&page);
+}

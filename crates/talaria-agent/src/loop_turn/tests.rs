@@ -10,6 +10,8 @@ use super::*;
 use crate::encode::LoopToolSpec;
 use crate::profile::{ModelFacts, builtin_profile};
 
+mod fallback;
+
 const CALLS: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n",
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
@@ -48,6 +50,7 @@ fn cut_call() -> String {
 struct Stage {
     turn: LoopTurn,
     now: Duration,
+    unix: i64,
     lines: Vec<String>,
     bodies: Vec<String>,
     /// The history as the shell would have stored it.
@@ -84,6 +87,9 @@ fn setup() -> LoopSetup {
         head,
         omissions: RequestOmissions::default(),
         rounds: 50,
+        rests_until: None,
+        fallbacks: Vec::new(),
+        asks_on_refusal: false,
     }
 }
 
@@ -113,6 +119,7 @@ impl Stage {
         Self {
             turn,
             now: Duration::ZERO,
+            unix: 1_000,
             lines: Vec::new(),
             bodies: Vec::new(),
             stored: log,
@@ -124,7 +131,7 @@ impl Stage {
     }
 
     fn moment(&self) -> LoopMoment {
-        LoopMoment { now: self.now, unix: 1_000, chance: 0.5 }
+        LoopMoment { now: self.now, unix: self.unix, chance: 0.5 }
     }
 
     fn feed(&mut self, input: LoopInput<'_>) {
@@ -208,6 +215,8 @@ fn line(output: &LoopOutput) -> String {
             let json = serde_json::to_value(event).unwrap();
             format!("emit {}", json["type"].as_str().unwrap())
         }
+        LoopOutput::Change(change) => format!("change {} -> {}: {}", change.from, change.to, change.why),
+        LoopOutput::Learn(name) => format!("learn {name}"),
         LoopOutput::Plan(planned) => format!("plan {}", planned.number),
         LoopOutput::Send(_) => "send".to_owned(),
         LoopOutput::Close(attempt) => format!("close {attempt}"),
@@ -789,7 +798,11 @@ fn an_answer_that_reached_a_limit_is_not_complete_whatever_the_server_says() {
             json!({"choices": [{"delta": {"content": "Two files."}, "finish_reason": "stop"}]}),
             json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}}),
         ];
-        stage.answer(&stream_of(&frames));
+        // The first answer, and as often as the model is asked to continue it.
+        for _ in 0..3 {
+            stage.accept(200);
+            stage.wire(WireNews::Bytes(stream_of(&frames).into_bytes()));
+        }
         stage
     };
     let message = |stage: &Stage| stage.report().message.clone().unwrap_or_default();
@@ -798,8 +811,11 @@ fn an_answer_that_reached_a_limit_is_not_complete_whatever_the_server_says() {
     let cut = play("ollama", 1_000, 512);
     assert_eq!(message(&cut), "the answer is incomplete: the output limit was reached");
     assert_eq!(cut.count("end 1 incomplete +1"), 1, "its row says so: {:#?}", cut.lines);
+    assert_eq!((cut.bodies.len(), cut.count("emit warning")), (3, 2), "continued twice: {:#?}", cut.lines);
+    assert_eq!(cut.report().text.as_deref(), Some("Two files.Two files.Two files."));
     let full = play("ollama", 4_000, 96);
     assert_eq!(message(&full), "the answer is incomplete: the model's context is full");
+    assert_eq!(full.bodies.len(), 1, "there is no room to continue");
     // How much of the input was cut is not known: the answer counts, with a warning.
     let overflow = play("glm", 5_000, 20);
     assert_eq!(overflow.report().outcome.word(), "completed");

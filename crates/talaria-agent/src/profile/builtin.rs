@@ -124,6 +124,33 @@ pub fn builtin_profiles() -> Vec<ProviderProfile> {
                 inline_thinking: InlineThinking::Never,
                 ..chat
             }),
+        profile(
+            "mimo",
+            "MiMo (Xiaomi)",
+            ModelFamily::Chat,
+            "https://api.xiaomimimo.com/v1",
+            &["XIAOMI_API_KEY", "MIMO_API_KEY"],
+        )
+        .with(ProviderQuirks {
+            reasoning_return: ReasoningReturn::OnCalls,
+            thinking: ThinkingParam::ThinkingType,
+            ..chat
+        }),
+        profile(
+            "minimax",
+            "MiniMax",
+            ModelFamily::Messages,
+            "https://api.minimax.io/anthropic/v1",
+            &["MINIMAX_API_KEY"],
+        ),
+        profile(
+            "nvidia",
+            "NVIDIA NIM",
+            ModelFamily::Chat,
+            "https://integrate.api.nvidia.com/v1",
+            &["NVIDIA_API_KEY"],
+        )
+        .with(ProviderQuirks { thinking: ThinkingParam::ChatTemplate, ..chat }),
     ];
     let local = |name, title, port: u16, quirks| {
         profile(name, title, ModelFamily::Chat, &format!("http://127.0.0.1:{port}/v1"), &[]).with(quirks)

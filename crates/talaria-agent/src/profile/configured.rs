@@ -3,20 +3,37 @@
 //! Every configured field replaces the built-in one. A provider that is spoken to in another family than its built-in one
 //! has the usual behaviour of that family: the built-in quirks were observed in the other.
 
-use talaria_core::provider::{ModelPrice, ProviderApi, ProviderConfig, ProviderModelConfig};
+use talaria_core::provider::{
+    FallbackModel, KeyStrategy, ModelPrice, ProviderApi, ProviderConfig, ProviderModelConfig,
+};
 
 use super::{
     ModelFacts, ModelFactsSource, PriceTier, ProviderProfile, StreamLimits, builtin_profile, builtin_profiles,
 };
 use crate::family::ModelFamily;
 
+/// How a provider's keys are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyRules {
+    /// Which one a turn begins with.
+    pub strategy: KeyStrategy,
+    /// The most requests at once with one key.
+    pub max_concurrent: Option<u64>,
+}
+
 /// A provider that can be asked, or the reasons why not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfiguredProvider {
     /// The profile; built-in values where the configuration has a mistake.
     pub profile: ProviderProfile,
-    /// The file with the key, as written; `key_env` of the profile is then empty.
-    pub key_file: Option<String>,
+    /// The files with the keys, as written; `key_env` of the profile is then empty.
+    pub key_files: Vec<String>,
+    /// Whether each variable or file has a key of its own. The variables of a built-in provider are other names of one key.
+    pub has_pool: bool,
+    /// How several keys are used.
+    pub key_rules: KeyRules,
+    /// The models that take over from one of this provider, if it has a list of its own.
+    pub fallback: Option<Vec<FallbackModel>>,
     /// Is there a section for it in the configuration?
     pub is_configured: bool,
     /// Mistakes in that section. Requests would not be those that the user wants.
@@ -30,7 +47,15 @@ pub fn configured_providers(configured: &[ProviderConfig]) -> Vec<ConfiguredProv
         .into_iter()
         .map(|profile| match find(&profile.name) {
             Some(config) => apply(profile, config),
-            None => ConfiguredProvider { profile, key_file: None, is_configured: false, wrong: Vec::new() },
+            None => ConfiguredProvider {
+                profile,
+                key_files: Vec::new(),
+                has_pool: false,
+                key_rules: KeyRules::default(),
+                fallback: None,
+                is_configured: false,
+                wrong: Vec::new(),
+            },
         })
         .collect();
     for config in configured.iter().filter(|config| builtin_profile(&config.name).is_none()) {
@@ -49,10 +74,10 @@ fn apply(mut profile: ProviderProfile, config: &ProviderConfig) -> ConfiguredPro
     if let Some(base_url) = &config.base_url {
         profile = profile.at(base_url);
     }
-    if let Some(variable) = &config.key_env {
-        profile.key_env = vec![variable.clone()];
+    if !config.key_env.is_empty() {
+        profile.key_env.clone_from(&config.key_env);
     }
-    if config.key_file.is_some() {
+    if !config.key_file.is_empty() {
         profile.key_env = Vec::new();
     }
     if let Some(limit) = config.idle_timeout {
@@ -63,7 +88,10 @@ fn apply(mut profile: ProviderProfile, config: &ProviderConfig) -> ConfiguredPro
     profile.models = config.models.iter().map(|model| (model.name.clone(), facts_of(model))).collect();
     ConfiguredProvider {
         profile,
-        key_file: config.key_file.clone(),
+        key_files: config.key_file.clone(),
+        has_pool: config.key_env.len() + config.key_file.len() > 1,
+        key_rules: KeyRules { strategy: config.key_strategy, max_concurrent: config.max_concurrent },
+        fallback: config.fallback.clone(),
         is_configured: true,
         wrong: config.wrong.clone(),
     }
@@ -127,13 +155,17 @@ mod tests {
         let facts = found.profile.model("claude-opus-5");
         assert_eq!((facts.window, facts.prices[0].output), (Some(1000), 2_000_000));
         assert!(found.is_configured && !named(text, "openai").is_configured);
+        assert!(!found.has_pool && !named("", "kimi").has_pool, "two names of one key are no pool");
+        let pool = named("[providers.kimi]\nkey_env = [\"A\", \"B\"]\nfallback = [\"groq/x\"]\n", "kimi");
+        assert!(pool.has_pool && pool.profile.key_env == ["A", "B"]);
+        assert_eq!(pool.fallback.unwrap()[0].to_string(), "groq/x");
     }
 
     #[test]
     fn another_family_has_its_own_behaviour_and_a_file_replaces_variables() {
         let found = named("[providers.openai]\napi = \"chat\"\nkey_file = \"k\"\n", "openai");
         assert_eq!(found.profile.quirks, crate::profile::ProviderQuirks::of(ModelFamily::Chat));
-        assert_eq!((found.profile.key_env.len(), found.key_file.as_deref()), (0, Some("k")));
+        assert_eq!((found.profile.key_env.len(), &*found.key_files), (0, &["k".to_owned()][..]));
         assert_eq!(found.profile.title, "OpenAI");
     }
 

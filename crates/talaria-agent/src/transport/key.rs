@@ -15,7 +15,7 @@ const SHORTEST_IN_ANSWERS: usize = 16;
 const SHORTEST_IN_ERRORS: usize = 6;
 
 /// A key. Its `Debug` output hides it, and nothing returns it as text.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ApiKey(String);
 
 /// A text that cannot be a key.

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::key::ApiKey;
 
@@ -67,6 +67,35 @@ impl KeyState {
         Self::Missing { variables: variables.to_vec() }
     }
 
+    /// Looks for the keys of a provider. With a pool every file and variable has one of its own; without, there is one state.
+    pub fn find_all(
+        files: &[PathBuf],
+        variables: &[String],
+        has_pool: bool,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Vec<Self> {
+        if !has_pool {
+            return vec![Self::find(files.first().map(PathBuf::as_path), variables, variable)];
+        }
+        let of_files = files.iter().map(|file| read_file(file));
+        let one = |name: &String| Self::find(None, std::slice::from_ref(name), &variable);
+        of_files.chain(variables.iter().map(one)).collect()
+    }
+
+    /// Whether a provider with these keys can be asked: one key is enough.
+    pub fn best(states: Vec<Self>) -> Self {
+        let mut missing = Vec::new();
+        let mut refused = None;
+        for state in states {
+            match state {
+                Self::Missing { variables } => missing.extend(variables),
+                Self::Refused { .. } => refused = refused.or(Some(state)),
+                Self::Found { .. } | Self::NotNeeded => return state,
+            }
+        }
+        refused.unwrap_or(Self::Missing { variables: missing })
+    }
+
     /// The key, if there is one.
     pub fn key(&self) -> Option<&ApiKey> {
         match self {
@@ -124,6 +153,26 @@ mod tests {
         let found = find(&["A", "B"], &[("B", "key\n"), ("C", "x")]);
         assert_eq!(found, KeyState::Found { key: ApiKey::parse("key").unwrap(), source: "B".into() });
         assert!(matches!(find(&["A"], &[("A", "two words")]), KeyState::Refused { .. }));
+    }
+
+    #[test]
+    fn a_pool_has_a_state_for_each_key_and_one_good_key_is_enough() {
+        let names = ["A".to_owned(), "B".to_owned(), "C".to_owned()];
+        let environment = |name: &str| match name {
+            "B" => Some("two words".to_owned()),
+            "C" => Some("key".to_owned()),
+            _ => None,
+        };
+        let states = KeyState::find_all(&[], &names, true, environment);
+        assert!(matches!(
+            &states[..],
+            [KeyState::Missing { .. }, KeyState::Refused { .. }, KeyState::Found { .. }]
+        ));
+        assert!(matches!(KeyState::best(states.clone()), KeyState::Found { source, .. } if source == "C"));
+        assert!(matches!(KeyState::best(states[..2].to_vec()), KeyState::Refused { .. }));
+        let missing = KeyState::best(KeyState::find_all(&[], &names, true, |_| None));
+        assert_eq!(missing, KeyState::Missing { variables: names.to_vec() });
+        assert_eq!(KeyState::find_all(&[], &names, false, environment).len(), 1);
     }
 
     #[test]

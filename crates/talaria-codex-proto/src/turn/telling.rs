@@ -82,7 +82,7 @@ impl Turn {
             Notification::ModelRerouted(p) => {
                 let reason =
                     p.reason.map(|word| word.as_str().map_or_else(|| word.to_string(), str::to_owned));
-                self.emit(Event::ModelRerouted { from: p.from_model, to: p.to_model, reason });
+                self.emit(Event::ModelRerouted { from: p.from_model, to: p.to_model, reason, until: None });
             }
             Notification::RawItemCompleted(p) => self.hear_raw(&p.item),
             Notification::ThreadCompacted(_) => self.emit(Event::Compacted),

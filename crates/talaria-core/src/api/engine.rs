@@ -46,9 +46,57 @@ pub struct EngineStatus {
     /// Resource limits.
     #[serde(default)]
     pub limits: Limits,
+    /// The keys of model providers that were used since the engine started. Never the keys themselves.
+    #[serde(default)]
+    pub keys: Vec<ProviderKeyInfo>,
     /// Notes for the user, for example that floor and rules do not apply where Codex never asks.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// The state of a key of a model provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderKeyState {
+    /// Nothing is wrong with it.
+    Ok,
+    /// Its credit or allowance is used up.
+    Exhausted,
+    /// The provider did not accept it.
+    Dead,
+}
+
+impl ProviderKeyState {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Exhausted => "exhausted",
+            Self::Dead => "dead",
+        }
+    }
+}
+
+/// What became of a key of a model provider since the engine started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProviderKeyInfo {
+    /// The provider.
+    pub provider: String,
+    /// Where the key is: the name of a variable or of a file.
+    pub source: String,
+    /// Its state.
+    pub state: ProviderKeyState,
+    /// When it is tried again although others work; none if it is good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// Requests that were sent with it.
+    pub requests: u64,
+    /// Requests that run with it.
+    pub in_use: u64,
+    /// Tokens of the answers.
+    pub tokens: u64,
 }
 
 /// Tasks that have not ended.

@@ -48,6 +48,7 @@ impl Effect {
             // A thread keeps the tools that it was started with; a tool that was switched off refuses at once.
             Some("tools") => Self::NextConversation,
             _ if name == "codex.hide_home" || name == "memory.snapshot_chars" => Self::NextOpening,
+            _ if name.starts_with("model.fallback") => Self::NextTurn,
             _ if name == "model.context_file_max_chars" => Self::AtStartOfConversation,
             Some("chat") => Self::NextChat,
             Some(

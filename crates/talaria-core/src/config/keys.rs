@@ -5,11 +5,11 @@
 
 use toml_edit::Item;
 
-use super::article;
 use super::{
     Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
     notify, skills, tools, web,
 };
+use super::{article, providers};
 use crate::duration::{from_seconds, parse_duration};
 use crate::nearest::nearest;
 use crate::policy::{ApprovalPolicy, HideHome, Mode, Sandbox, UnknownName};
@@ -214,6 +214,14 @@ const KEYS: &[(&str, Meaning)] = &[
     (
         "model.context_file_max_chars",
         Meaning::Read(|item, config| set(&mut config.model.context_file_max_chars, count(item))),
+    ),
+    (
+        "model.fallback",
+        Meaning::Read(|item, config| set(&mut config.model.fallback, providers::fallback(item))),
+    ),
+    (
+        "model.fallback_on_refusal",
+        Meaning::Read(|item, config| set(&mut config.model.fallback_on_refusal, flag(item))),
     ),
 ];
 

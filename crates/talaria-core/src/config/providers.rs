@@ -6,6 +6,8 @@
 
 mod values;
 
+pub(super) use values::fallback;
+
 use serde_json::{Map, Value};
 use toml_edit::{Item, TableLike};
 
@@ -15,8 +17,19 @@ use super::{Severity, article, did_you_mean, notify, start_of};
 use crate::nearest::nearest;
 use crate::provider::{BUILT_IN_PROVIDERS, CODEX_PROVIDER, ProviderConfig, ProviderModelConfig};
 
-pub(super) const KEYS: &[&str] =
-    &["base_url", "api", "key_env", "key_file", "headers", "extra_body", "idle_timeout", "models"];
+pub(super) const KEYS: &[&str] = &[
+    "base_url",
+    "api",
+    "key_env",
+    "key_file",
+    "key_strategy",
+    "max_concurrent",
+    "fallback",
+    "headers",
+    "extra_body",
+    "idle_timeout",
+    "models",
+];
 pub(super) const MODEL_KEYS: &[&str] = &["context", "max_output", "price"];
 
 /// Reads the whole section.
@@ -50,8 +63,16 @@ impl Reading {
             match key {
                 "base_url" => self.provider.base_url = self.value(key, at, values::base_url(item)),
                 "api" => self.provider.api = self.value(key, at, values::api(item)),
-                "key_env" => self.provider.key_env = self.value(key, at, notify::variable(item)),
-                "key_file" => self.provider.key_file = self.value(key, at, super::keys::text(item)),
+                "key_env" => self.provider.key_env = self.values(key, at, item, notify::variable),
+                "key_file" => self.provider.key_file = self.values(key, at, item, super::keys::text),
+                "key_strategy" => {
+                    let strategy = self.value(key, at, values::key_strategy(item));
+                    self.provider.key_strategy = strategy.unwrap_or_default();
+                }
+                "max_concurrent" => {
+                    self.provider.max_concurrent = self.value(key, at, super::keys::count(item));
+                }
+                "fallback" => self.provider.fallback = self.value(key, at, fallback(item)),
                 "headers" => self.headers(item, at),
                 "extra_body" => self.extra_body(item, at),
                 "idle_timeout" => {
@@ -90,10 +111,11 @@ impl Reading {
                 self.fail("", start, message, hint.map(did_you_mean));
             }
         }
-        if self.provider.key_env.is_some() && self.provider.key_file.is_some() {
+        if !self.provider.key_env.is_empty() && !self.provider.key_file.is_empty() {
             let at = table.get("key_file").and_then(|item| start_of(table, "key_file", item));
-            let message = "key_env is set as well, and a provider has one key".to_owned();
-            self.fail("key_file", at, message, Some("remove one of them".to_owned()));
+            let message =
+                "key_env is set as well, and the keys of a provider are all in variables or all in files";
+            self.fail("key_file", at, message.to_owned(), Some("remove one of them".to_owned()));
         }
         if let Some(url) = self.provider.base_url.as_deref().filter(|url| values::is_readable_on_the_way(url))
         {
@@ -173,6 +195,25 @@ impl Reading {
                 None
             }
         }
+    }
+
+    /// Reads one value, or a list of them.
+    fn values<T>(
+        &mut self,
+        key: &str,
+        at: Option<usize>,
+        item: &Item,
+        read: fn(&Item) -> Result<T, Wrong>,
+    ) -> Vec<T> {
+        let Some(array) = item.as_array() else {
+            return self.value(key, at, read(item)).into_iter().collect();
+        };
+        if array.is_empty() {
+            let hint = Some("remove the key to leave it unset".to_owned());
+            self.fail(key, at, "must not be empty".to_owned(), hint);
+        }
+        let items: Vec<Item> = array.iter().map(|value| Item::Value(value.clone())).collect();
+        items.iter().filter_map(|item| self.value(key, at, read(item))).collect()
     }
 
     fn fail(&mut self, key: &str, start: Option<usize>, message: String, hint: Option<String>) {

@@ -263,7 +263,7 @@ samples!(events -> Event {
         primary: None, secondary: None, plan: some(), reached: some(),
     }))],
     Event::SettingsConfirmed { .. } => [Event::SettingsConfirmed { model: words(), effort: some() }],
-    Event::ModelRerouted { .. } => [Event::ModelRerouted { from: words(), to: words(), reason: some() }],
+    Event::ModelRerouted { .. } => [Event::ModelRerouted { from: words(), to: words(), reason: some(), until: Some(1_800_000_000) }],
     Event::Compacted => [Event::Compacted],
     Event::AgentUpdated { .. } => [Event::AgentUpdated { thread: thread(), phase: AgentPhase::Running }],
     Event::AgentItemStarted { .. } => [Event::AgentItemStarted { thread: thread(), item: plan() }],

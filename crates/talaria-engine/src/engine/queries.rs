@@ -59,6 +59,12 @@ impl Engine {
                 }),
             );
         }
+        let health = &self.inner.provider_keys.health;
+        let resting = health.resting().into_iter();
+        notes.extend(resting.map(|(model, until)| {
+            let until = until.strftime("%Y-%m-%d %H:%M:%S UTC");
+            format!("{model} rests until {until}, as its provider asked; its fallback answers instead")
+        }));
         let turns = unsettled.iter().map(|(session, turn)| RunningTurn {
             waits_for: self.inner.provider_keys.awaited_by(&session.id),
             ..views::running(session, turn, pid_of(session.host.as_deref()))
@@ -71,6 +77,7 @@ impl Engine {
             requests: self.requests().await?,
             tasks: self.inner.queue.counts(),
             limits: self.inner.limits(),
+            keys: health.keys(),
             hosts: hosts
                 .iter()
                 .map(|host| HostInfo {

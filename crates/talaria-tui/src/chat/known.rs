@@ -97,6 +97,8 @@ pub(super) struct Known {
     pub(super) is_brought: bool,
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
+    /// The model that was asked and the one that answers instead, in the running turn.
+    pub(super) rerouted: Option<(String, String)>,
     pub(super) offers: Option<Box<Offers>>,
     /// What a new conversation begins with that Codex would not run.
     pub(super) loop_offers: Option<Box<LoopOffers>>,
@@ -127,6 +129,7 @@ impl Known {
         }
         self.session = session;
         self.started = None;
+        self.rerouted = None;
         self.usage = Usage::default();
         self.context = None;
     }
@@ -146,6 +149,11 @@ impl Known {
             // A turn that begins has cost nothing yet.
             Event::Ledger { stage: Stage::Prepared, .. } | Event::TurnStarted { .. } => {
                 self.usage = Usage::default();
+                self.rerouted = None;
+            }
+            Event::ModelRerouted { from, to, .. } => {
+                let (asked, _) = self.rerouted.take().unwrap_or_else(|| (from.clone(), to.clone()));
+                self.rerouted = (asked != *to).then(|| (asked, to.clone()));
             }
             Event::UsageUpdated { turn, context, window, .. } => {
                 self.usage = *turn;

@@ -207,6 +207,9 @@ fn model(known: &Known, paint: Paint) -> Option<String> {
     let is_next = known.started.is_some() && (is_asked(model) || is_asked(known.effort()));
     let next = if is_next { " (next turn)" } else { "" };
     let joint = paint.sign("·", "/");
+    if let Some((_, instead)) = &known.rerouted {
+        return Some(one_line(&format!("{instead} (fallback){next}")).into_owned());
+    }
     let runtime = match known.runtime() {
         KnownRuntime::Codex(_) => format!("codex{joint}"),
         KnownRuntime::OwnLoop => known.provider().map(|name| format!("{name}{joint}")).unwrap_or_default(),

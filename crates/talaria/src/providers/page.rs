@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use talaria_agent::profile::ProviderProfile;
 use talaria_agent::transport::KeyState;
+use talaria_core::api::ProviderKeyInfo;
 use talaria_core::json_line::json_line;
 use talaria_guard::redact::redact;
 use talaria_render::sheet::Sheet;
@@ -12,7 +13,7 @@ use super::KeyedProvider;
 use super::probe::{Probe, ProbeVerdict};
 
 /// The list.
-pub(super) fn list(providers: &[KeyedProvider], look: Look) -> StyledText {
+pub(super) fn list(providers: &[KeyedProvider], used: &[ProviderKeyInfo], look: Look) -> StyledText {
     let mut sheet = Sheet::new(&["name", "api", "address", "key", "models"], "models").to_be_read();
     for known in providers {
         let profile = &known.provider.profile;
@@ -24,13 +25,45 @@ pub(super) fn list(providers: &[KeyedProvider], look: Look) -> StyledText {
             profile.name.clone(),
             profile.family.to_string(),
             profile.base_url.clone(),
-            key_in_words(&known.key),
+            keys_in_words(known, used),
             models,
         ]);
     }
     let mut text = sheet.show(look);
     text += "use one with --provider NAME --model MODEL; `talaria providers test NAME` sends it a small request\n";
     text
+}
+
+/// Where the keys of a provider are and what became of them.
+fn keys_in_words(known: &KeyedProvider, used: &[ProviderKeyInfo]) -> String {
+    let states = if known.pool.is_empty() { std::slice::from_ref(&known.key) } else { &known.pool };
+    let words = states.iter().map(|state| {
+        let words = key_in_words(state);
+        match use_of(known, state, used) {
+            Some(used) => format!("{words} ({})", use_in_words(used)),
+            None => words,
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// What the engine knows about a key that is in this place.
+fn use_of<'a>(
+    known: &KeyedProvider,
+    state: &KeyState,
+    used: &'a [ProviderKeyInfo],
+) -> Option<&'a ProviderKeyInfo> {
+    let KeyState::Found { source, .. } = state else { return None };
+    used.iter().find(|used| used.provider == known.provider.profile.name && used.source == *source)
+}
+
+fn use_in_words(used: &ProviderKeyInfo) -> String {
+    let until = used.until.map(|until| format!(" until {}", until.strftime("%Y-%m-%d %H:%M:%S UTC")));
+    let requests = match used.requests {
+        1 => "1 request".to_owned(),
+        count => format!("{count} requests"),
+    };
+    format!("{}{}, {requests}", used.state.as_str(), until.unwrap_or_default())
 }
 
 /// Where a key is, in a few words.
@@ -53,14 +86,20 @@ fn models_in_short(models: &[String]) -> String {
 }
 
 /// A provider for programs.
-pub(super) fn json(known: &KeyedProvider) -> String {
+pub(super) fn json(known: &KeyedProvider, used: &[ProviderKeyInfo]) -> String {
     let profile = &known.provider.profile;
-    let key = match &known.key {
+    let key = |state: &KeyState| match state {
         KeyState::NotNeeded => json!({ "state": "not_needed" }),
-        KeyState::Found { source, .. } => json!({ "state": "found", "source": source }),
+        KeyState::Found { source, .. } => match use_of(known, state, used) {
+            Some(used) => json!({ "state": "found", "source": source, "used": used }),
+            None => json!({ "state": "found", "source": source }),
+        },
         KeyState::Missing { variables } => json!({ "state": "missing", "variables": variables }),
         KeyState::Refused { source, why, .. } => json!({ "state": "refused", "source": source, "why": why }),
     };
+    let pool: Vec<Value> = known.pool.iter().map(key).collect();
+    let fallback = known.provider.fallback.as_ref();
+    let fallback = fallback.map(|chain| chain.iter().map(ToString::to_string).collect::<Vec<_>>());
     let model = |name: String| -> Value {
         let facts = profile.model(&name);
         json!({ "name": name, "context": facts.window, "max_output": facts.max_output })
@@ -72,7 +111,9 @@ pub(super) fn json(known: &KeyedProvider) -> String {
         "api": profile.family.as_str(),
         "base_url": profile.base_url,
         "configured": known.provider.is_configured,
-        "key": key,
+        "key": key(&known.key),
+        "keys": pool,
+        "fallback": fallback,
         "models": models,
         "wrong": known.provider.wrong,
     }))

@@ -42,7 +42,7 @@ async fn the_list_says_where_keys_are_and_shows_none() {
     scene.set("OPENAI_API_KEY", "");
     let listed = scene.run(&["providers", "list", "--json"]).await.exits(0);
     shows_no_key(&listed);
-    assert_eq!(listed.json().len(), 15 + 3);
+    assert_eq!(listed.json().len(), 18 + 3);
     assert_eq!(row(&listed, "anthropic")["key"], json!({ "state": "found", "source": "ANTHROPIC_API_KEY" }));
     assert_eq!(row(&listed, "openai")["key"], json!({ "state": "missing", "variables": ["OPENAI_API_KEY"] }));
     assert_eq!(row(&listed, "ollama")["key"], json!({ "state": "not_needed" }));

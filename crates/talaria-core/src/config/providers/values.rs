@@ -10,7 +10,7 @@ use url::{Host, Url};
 use super::super::keys::{Wrong, duration, wrong_type};
 use super::did_you_mean;
 use crate::nearest::nearest;
-use crate::provider::{ModelPrice, ProviderApi};
+use crate::provider::{FallbackModel, KeyStrategy, ModelPrice, ProviderApi};
 
 /// Headers that carry a credential, or that the transport writes.
 const KEY_HEADERS: [&str; 5] = ["authorization", "x-api-key", "api-key", "cookie", "proxy-authorization"];
@@ -64,6 +64,37 @@ pub(super) fn idle_timeout(item: &Item) -> Result<Duration, Wrong> {
         return Err(wrong("must be longer than nothing", None));
     }
     Ok(limit)
+}
+
+pub(super) fn key_strategy(item: &Item) -> Result<KeyStrategy, Wrong> {
+    let Some(text) = item.as_str() else {
+        return Err(wrong_type(item, &format!("one of {}", KeyStrategy::NAMES.join(", "))));
+    };
+    match text {
+        "fill_first" => Ok(KeyStrategy::FillFirst),
+        "round_robin" => Ok(KeyStrategy::RoundRobin),
+        other => {
+            let hint = nearest(other, KeyStrategy::NAMES).map(did_you_mean);
+            let allowed = KeyStrategy::NAMES.join(", ");
+            Err(wrong(&format!("\"{other}\" is not known; allowed: {allowed}"), hint))
+        }
+    }
+}
+
+/// Models that take over, in order. An empty list means none.
+pub(in super::super) fn fallback(item: &Item) -> Result<Vec<FallbackModel>, Wrong> {
+    let Some(array) = item.as_array() else { return Err(wrong_type(item, "a list of provider/model")) };
+    let hint = || Some("write [\"openrouter/anthropic/claude-sonnet-4.5\"]".to_owned());
+    let mut models: Vec<FallbackModel> = Vec::new();
+    for value in array {
+        let text = value.as_str().ok_or_else(|| wrong("must hold strings", hint()))?;
+        let model: FallbackModel = text.parse().map_err(|why: String| wrong(&why, hint()))?;
+        if models.contains(&model) {
+            return Err(wrong(&format!("names {model} twice"), None));
+        }
+        models.push(model);
+    }
+    Ok(models)
 }
 
 pub(super) fn api(item: &Item) -> Result<ProviderApi, Wrong> {

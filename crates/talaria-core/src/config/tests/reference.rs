@@ -216,6 +216,12 @@ const KEYS: &[(&str, &str, &str)] = &[
         "`32000`",
         "How many characters of the project's `AGENTS.md` and `CLAUDE.md` files a conversation on the built-in loop starts with, the nearest first; of a longer file the beginning and the end are used",
     ),
+    (
+        "model.fallback",
+        "",
+        "Models of the built-in loop that are asked when the chosen one fails, in this order, such as `[\"openrouter/anthropic/claude-sonnet-4.5\"]`; for providers without a list of their own",
+    ),
+    ("model.fallback_on_refusal", "`false`", "Ask them also what a model or its content filter refused"),
 ];
 
 /// Meaning of each key of `[mcp_servers.NAME]`.
@@ -239,8 +245,17 @@ const SERVER_KEYS: &[(&str, &str)] = &[
 const PROVIDER_KEYS: &[(&str, &str)] = &[
     ("base_url", "The address of the provider, with the version; built-in providers have one"),
     ("api", "How it is spoken to: `responses`, `chat` or `messages`; built-in providers have one"),
-    ("key_env", "The environment variable with the key"),
-    ("key_file", "A file (mode 600) with the key; instead of `key_env`"),
+    ("key_env", "The environment variable with the key, or a list of variables with one key each"),
+    ("key_file", "A file (mode 600) with the key, or a list of files; instead of `key_env`"),
+    (
+        "key_strategy",
+        "Which of several keys a turn begins with: the first that works (`fill_first`), or the one that was used least recently (`round_robin`)",
+    ),
+    ("max_concurrent", "The most requests at once with one key; further ones wait"),
+    (
+        "fallback",
+        "The models that are asked when one of this provider fails; replaces `model.fallback`, and an empty list means none",
+    ),
     ("headers", "Further headers of every request; none that carries a key"),
     ("extra_body", "Members that are added to the body of every request"),
     (

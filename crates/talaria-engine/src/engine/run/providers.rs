@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use talaria_agent::key_pool::PooledKey;
 use talaria_agent::profile::{ConfiguredProvider, configured_providers};
 use talaria_agent::transport::KeyState;
 use talaria_codex::spec::Surroundings;
@@ -20,6 +21,7 @@ use talaria_store::SessionRow;
 use tokio::sync::watch;
 
 use crate::engine::Inner;
+use crate::engine::run::provider_health::{KeyLease, ProviderHealth, TakenKey};
 use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::settings::Settings;
 
@@ -127,7 +129,8 @@ pub(crate) fn find_provider(name: &str, config: &Config) -> Result<ConfiguredPro
 #[derive(Default)]
 pub(crate) struct ProviderKeys {
     known: Mutex<HashMap<String, String>>,
-    changed: watch::Sender<()>,
+    /// What was learned about them and about the models that they are for.
+    pub(crate) health: Arc<ProviderHealth>,
     /// The conversations whose turn waits for a key, each with the variables that may contain it.
     waiting: Mutex<HashMap<SessionId, String>>,
 }
@@ -179,23 +182,59 @@ impl ProviderKeys {
             }
         }
         if is_new {
-            self.changed.send_replace(());
+            self.health.take_new_keys();
         }
     }
 
-    /// Looks for the key of a provider: in its file, in the environment of the conversation, among what callers brought.
+    /// Looks for the keys of a provider: in its files, in the environment of the conversation, among what callers brought.
+    fn find_all(
+        &self,
+        provider: &ConfiguredProvider,
+        surroundings: &Surroundings,
+        home: &TalariaHome,
+    ) -> Vec<KeyState> {
+        let files: Vec<_> = provider.key_files.iter().map(|file| home.user_path(file)).collect();
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        KeyState::find_all(&files, &provider.profile.key_env, provider.has_pool, |name| {
+            let own = surroundings.variable(name).and_then(|value| value.into_string().ok());
+            own.filter(|value| !value.trim().is_empty()).or_else(|| known.get(name).cloned())
+        })
+    }
+
+    /// Whether a provider can be asked.
     pub(crate) fn find(
         &self,
         provider: &ConfiguredProvider,
         surroundings: &Surroundings,
         home: &TalariaHome,
     ) -> KeyState {
-        let file = provider.key_file.as_deref().map(|file| home.user_path(file));
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        KeyState::find(file.as_deref(), &provider.profile.key_env, |name| {
-            let own = surroundings.variable(name).and_then(|value| value.into_string().ok());
-            own.filter(|value| !value.trim().is_empty()).or_else(|| known.get(name).cloned())
-        })
+        KeyState::best(self.find_all(provider, surroundings, home))
+    }
+
+    /// Takes a key for a request. `kept` is the key that the turn has so far.
+    pub(crate) fn take(
+        &self,
+        provider: &ConfiguredProvider,
+        surroundings: &Surroundings,
+        home: &TalariaHome,
+        kept: Option<&PooledKey>,
+    ) -> RequestKey {
+        let mut states = self.find_all(provider, surroundings, home);
+        let keys: Vec<PooledKey> = states.iter().filter_map(|state| pooled(provider, state)).collect();
+        if !keys.is_empty() {
+            return match self.health.take(&keys, provider.key_rules, kept) {
+                TakenKey::Leased(lease, spare) => RequestKey::Leased { lease, spare },
+                TakenKey::Busy => RequestKey::Busy,
+            };
+        }
+        states.retain(|state| !matches!(state, KeyState::Found { .. }));
+        match KeyState::best(states) {
+            KeyState::Missing { variables } => RequestKey::Missing { variables },
+            KeyState::Refused { source, why, remedy } => {
+                RequestKey::Refused(format!("the key in {source} {why}; {remedy}"))
+            }
+            KeyState::NotNeeded | KeyState::Found { .. } => RequestKey::NotNeeded,
+        }
     }
 
     /// The variables that the turn of a conversation waits for.
@@ -207,8 +246,37 @@ impl ProviderKeys {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes when a caller brought a key that was not known. Mark it as seen before looking for a key, so that none is missed.
+    /// Changes when a caller brought a key that was not known, and when a key is free. Mark it as seen before looking for a key, so that none is missed.
     pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
-        self.changed.subscribe()
+        self.health.subscribe()
     }
+}
+
+/// The key of a request.
+pub(crate) enum RequestKey {
+    /// The provider asks for none.
+    NotNeeded,
+    /// This one, and how many others may work.
+    Leased {
+        /// The key.
+        lease: KeyLease,
+        /// How many others may work.
+        spare: usize,
+    },
+    /// Every key has as many requests as it may have.
+    Busy,
+    /// It is in none of these variables.
+    Missing {
+        /// Their names.
+        variables: Vec<String>,
+    },
+    /// It is there and is not used; why, and what to do.
+    Refused(String),
+}
+
+/// The key of a state as one of a pool.
+fn pooled(provider: &ConfiguredProvider, state: &KeyState) -> Option<PooledKey> {
+    let KeyState::Found { key, source } = state else { return None };
+    let provider = provider.profile.name.clone();
+    Some(PooledKey { provider, source: source.clone(), key: key.clone() })
 }

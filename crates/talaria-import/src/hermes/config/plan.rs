@@ -18,12 +18,15 @@ use talaria_guard::redact::redact;
 /// Sections that a later version reads.
 const LATER: [&str; 6] = ["auxiliary", "compression", "memory", "security", "sessions", "skills"];
 /// Settings that have another name here, and do something else than they did.
-const NEAR: [(&str, &str); 5] = [
+const NEAR: [(&str, &str); 8] = [
     ("agent.gateway_timeout", "codex.turn_timeout"),
     ("agent.gateway_timeout_warning", "codex.idle_warning"),
     ("terminal.backend", "codex.sandbox"),
     ("agent.disabled_toolsets", "approvals.deny"),
     ("terminal.env_passthrough", "mcp_servers.NAME.env"),
+    ("fallback_providers", "model.fallback"),
+    ("credential_pool_strategies", "providers.NAME.key_strategy"),
+    ("custom_providers", "providers.NAME"),
 ];
 /// Maximum number of settings in a report.
 const MOST: usize = 1000;

@@ -111,7 +111,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         left agent.max_turns: Talaria has no such setting
         left approvals.timeout: Talaria has no such setting
         left compression.enabled: a later version will read it
-        left custom_providers: Talaria has no such setting
+        left custom_providers: Talaria has no such setting (near providers.NAME)
         left model.api_key: it is a secret
         left terminal.backend: Talaria has no such setting (near codex.sandbox)
         variable GITHUB_TOKEN for ["mcp_servers.github.env.GITHUB_TOKEN"] in Some("config.yaml, mcp_servers.github.env.GITHUB_TOKEN")

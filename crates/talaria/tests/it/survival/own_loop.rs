@@ -28,6 +28,9 @@ const LANES: usize = 5;
 /// The model of every provider.
 const MODEL: &str = "tiny";
 
+/// The model that takes over.
+const SPARE: &str = "spare";
+
 /// A home without a Codex, whose providers are the scripted model in each family.
 async fn lane() -> (Lane, Stage) {
     let (model, stage) = model::start().await;
@@ -37,7 +40,8 @@ async fn lane() -> (Lane, Stage) {
     let mut config = String::new();
     for api in faults::FAMILIES {
         config.push_str(&format!(
-            "[providers.own-{api}]\nbase_url = \"{base}\"\napi = \"{api}\"\n[providers.own-{api}.models.{MODEL}]\ncontext = 200000\n"
+            "[providers.own-{api}]\nbase_url = \"{base}\"\napi = \"{api}\"\nfallback = [\"own-{api}/{SPARE}\"]\n\
+             [providers.own-{api}.models.{MODEL}]\ncontext = 200000\n"
         ));
     }
     std::fs::write(lane.home().join("config.toml"), config).unwrap();

@@ -29,7 +29,7 @@ use base64::engine::general_purpose::STANDARD;
 use talaria_agent::encode::{LoopToolSpec, RequestHead, RequestOmissions};
 use talaria_agent::fold::IncompleteReason;
 use talaria_agent::history::{CallDisposition, CallId, LogEntry, LogItem, LogPart, ModelIssuer};
-use talaria_agent::loop_turn::{LeftTurn, LoopSetup, LoopTurn};
+use talaria_agent::loop_turn::{LeftModel, LeftTurn, LoopSetup, LoopTurn, ModelRoute};
 use talaria_agent::profile::{ConfiguredProvider, ProviderProfile, configured_providers};
 use talaria_agent::transport::KeyState;
 use talaria_codex::conversation::{Command, Flown, Options, Past, Prompt, Watcher as _};
@@ -48,6 +48,7 @@ use talaria_core::input::InputPart;
 use talaria_core::item::ItemBody;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
+use talaria_core::provider::FallbackModel;
 use talaria_core::tool::ledger::ToolCallState;
 use talaria_core::tool::{OfferedTool, ToolConfinement, ToolEffect, ToolSpec, contract};
 use talaria_core::veil::EventRedactor;
@@ -63,6 +64,7 @@ use tokio::sync::mpsc;
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
 use crate::engine::run::opening::{Opened, Purpose, earlier_messages, failed};
+use crate::engine::run::provider_health::ProviderHealth;
 use crate::engine::run::providers::find_provider;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tools::{offered_tools, search_tool};
@@ -106,6 +108,8 @@ pub(crate) struct LoopRuntime {
     read: Arc<Mutex<ReadFiles>>,
     /// The provider and the effort without effect there that people were warned of.
     warned_effort: Option<(String, String)>,
+    /// The words about models of the fallback chain that people have read.
+    warned_fallbacks: Vec<String>,
 }
 
 /// The provider of a turn.
@@ -114,6 +118,24 @@ pub(super) struct LoopProvider {
     pub(super) found: ConfiguredProvider,
     pub(super) model: String,
     pub(super) surroundings: Surroundings,
+}
+
+impl LoopProvider {
+    /// The name of the model for people: `provider/model`.
+    fn name(&self) -> String {
+        format!("{}/{}", self.found.profile.name, self.model)
+    }
+
+    fn issuer(&self) -> ModelIssuer {
+        let profile = &self.found.profile;
+        ModelIssuer { provider: profile.name.clone(), base_url: profile.base_url.clone(), account: None }
+    }
+
+    /// What it is known to refuse.
+    fn omissions(&self, health: &ProviderHealth) -> RequestOmissions {
+        let parameters = health.refused(&self.found.profile.base_url, &self.model);
+        RequestOmissions { parameters, ..RequestOmissions::default() }
+    }
 }
 
 /// Opens the conversation of a session.
@@ -182,6 +204,7 @@ pub(super) async fn open(
         tools,
         read: Arc::default(),
         warned_effort: None,
+        warned_fallbacks: Vec::new(),
     };
     Ok((runtime, opened))
 }
@@ -329,12 +352,14 @@ impl LoopRuntime {
         }
         journal.keep().await.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
-        let setup = self.setup(&provider, turn.clone(), head);
+        let models = self.models(&provider, journal);
+        let setup = self.setup_with(&models, turn.clone(), head);
         let machine = LoopTurn::new(setup, entries, LeftTurn::default());
         let start = LoopStart {
             engine: Arc::clone(&self.engine),
             ordinal,
             machine,
+            models,
             provider,
             limit: prompt.limit,
             journal,
@@ -372,18 +397,21 @@ impl LoopRuntime {
         let attempts = attempts.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let turn = self.turn_id(ordinal);
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
-        let setup = self.setup(&provider, turn.clone(), head);
+        let models = self.models(&provider, journal);
+        let setup = self.setup_with(&models, turn.clone(), head);
         let made = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
         let is_answered = attempts.last().is_some_and(|last| last.ending == Some(AttemptEnding::Completed));
         let last = attempts.last().filter(|last| last.ending == Some(AttemptEnding::Incomplete));
         let incomplete = last.map(|last| last.failure_text.as_deref().unwrap_or_default());
         let incomplete = incomplete.map(IncompleteReason::of_words);
-        let left = LeftTurn { attempts: made, usage: spent(&attempts), text, is_answered, incomplete };
+        let model = left_model(&flown.events);
+        let left = LeftTurn { attempts: made, usage: spent(&attempts), text, is_answered, incomplete, model };
         let machine = LoopTurn::new(setup, entries, left);
         let start = LoopStart {
             engine: Arc::clone(&self.engine),
             ordinal,
             machine,
+            models,
             provider,
             limit: prompt.limit.map(|limit| limit.saturating_sub(flown.flight.used)),
             journal,
@@ -473,6 +501,62 @@ impl LoopRuntime {
         (prompt.tiers, warnings)
     }
 
+    /// The models that may answer in a turn: the chosen one, and those of the fallback chain that can be asked.
+    fn models(&mut self, chosen: &LoopProvider, journal: &mut Journal) -> Vec<LoopProvider> {
+        let config = self.engine.config();
+        let chain = chosen.found.fallback.as_ref().or(config.model.fallback.as_ref());
+        let mut models = vec![chosen.clone()];
+        for next in chain.into_iter().flatten() {
+            match self.fallback(next, chosen, &config) {
+                Ok(model) if models.iter().any(|known| known.name() == model.name()) => {}
+                Ok(model) => models.push(model),
+                Err(why) => {
+                    let message = format!("the fallback {next} is left out: {why}");
+                    // Once in a conversation that is open.
+                    if !self.warned_fallbacks.contains(&message) {
+                        self.warned_fallbacks.push(message.clone());
+                        journal.event(Event::Warning { message });
+                    }
+                }
+            }
+        }
+        models
+    }
+
+    /// A model of the fallback chain, or why it cannot be asked.
+    fn fallback(
+        &self,
+        model: &FallbackModel,
+        chosen: &LoopProvider,
+        config: &Config,
+    ) -> Result<LoopProvider, String> {
+        let found = find_provider(&model.provider, config).map_err(|problem| problem.message)?;
+        let surroundings = chosen.surroundings.clone();
+        match self.engine.provider_keys.find(&found, &surroundings, &self.engine.home) {
+            KeyState::Missing { variables } => Err(format!("{} is not set", variables.join(" or "))),
+            KeyState::Refused { source, why, .. } => Err(format!("the key in {source} {why}")),
+            KeyState::NotNeeded | KeyState::Found { .. } => {
+                Ok(LoopProvider { found, model: model.model.clone(), surroundings })
+            }
+        }
+    }
+
+    /// A turn in which these models may answer, the first of them before all others.
+    fn setup_with(&self, models: &[LoopProvider], turn: TurnId, head: LoopHead) -> LoopSetup {
+        let health = &self.engine.provider_keys.health;
+        let mut routes = models.iter().map(|model| ModelRoute {
+            profile: model.found.profile.clone(),
+            issuer: model.issuer(),
+            model: model.model.clone(),
+            omissions: model.omissions(health),
+            rests_until: health.rests_until(&model.name()),
+        });
+        let rests_until = routes.next().and_then(|chosen| chosen.rests_until);
+        let asks_on_refusal = self.engine.config().model.fallback_on_refusal == Some(true);
+        let fallbacks = routes.collect();
+        LoopSetup { rests_until, fallbacks, asks_on_refusal, ..self.setup(&models[0], turn, head) }
+    }
+
     fn setup(&self, provider: &LoopProvider, turn: TurnId, head: LoopHead) -> LoopSetup {
         let tools = loop_tools().into_iter().chain(self.tools.iter().cloned()).map(tool_spec);
         let of_servers = head.server_tools.into_iter().map(|tool| LoopToolSpec {
@@ -487,17 +571,18 @@ impl LoopRuntime {
         let search = head.has_search.then(search_tool);
         let tools = tools.chain(search).chain(of_servers).collect();
         let profile = provider.found.profile.clone();
-        let issuer =
-            ModelIssuer { provider: profile.name.clone(), base_url: profile.base_url.clone(), account: None };
         let mut request = RequestHead::new(&provider.model, head.system, tools, self.session.as_str());
         request.effort = self.options.effort.clone();
         LoopSetup {
             turn,
-            issuer,
+            issuer: provider.issuer(),
             head: request,
-            omissions: RequestOmissions::default(),
+            omissions: provider.omissions(&self.engine.provider_keys.health),
             rounds: MOST_ROUNDS,
             profile,
+            rests_until: None,
+            fallbacks: Vec::new(),
+            asks_on_refusal: false,
         }
     }
 
@@ -638,6 +723,14 @@ impl RunningLoop<'_> {
             self.tell(Event::AttemptVoid { attempt, why, shown_chars: 0, items: open });
         }
     }
+}
+
+/// The model that answered last in a turn, if another one had failed.
+fn left_model(events: &[Event]) -> Option<LeftModel> {
+    events.iter().rev().find_map(|event| match event {
+        Event::ModelRerouted { to, until, .. } => Some(LeftModel { name: to.clone(), until: *until }),
+        _ => None,
+    })
 }
 
 /// What the attempts of a turn cost. One that an engine left without an end may have cost more than nothing.

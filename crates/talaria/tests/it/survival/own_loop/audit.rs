@@ -13,6 +13,7 @@ use super::model;
 use crate::survival::audit::{Violation, Wrong};
 use crate::survival::database;
 use crate::survival::lane::Lane;
+use crate::survival::own_loop::SPARE;
 use crate::survival::play::People;
 
 /// Looks at what a fault left.
@@ -57,7 +58,16 @@ pub(super) async fn examine(
             add(wrong, format!("{what}: {results:?}"));
         }
     }
-    for pair in requests.windows(2) {
+    let is_spare = |request: &ModelRequest| request.body["model"] == SPARE;
+    let took_over = requests.iter().position(is_spare).unwrap_or(requests.len());
+    if requests[took_over..].iter().any(|request| !is_spare(request)) {
+        add(Wrong::OtherBytes, "the model that failed was asked again in the same turn".to_owned());
+    }
+    if fault.case.name == "fallback" && took_over == requests.len() {
+        add(Wrong::FalseOutcome, "no other model was asked".to_owned());
+    }
+    let begin = if took_over < requests.len() { took_over } else { 0 };
+    for pair in requests[begin..].windows(2) {
         if let Some(what) = changed(&pair[0], &pair[1]) {
             add(Wrong::OtherBytes, what);
         }
@@ -108,7 +118,7 @@ async fn effects(
         add(Wrong::FalseCall, "unknown, though it can be known".to_owned());
     }
     let is_true = match fault.case.name {
-        "run" | "approval" | "waits" | "process" => {
+        "run" | "fallback" | "approval" | "waits" | "process" => {
             let says_ran = ["Exit code", "Ended by signal", "Still running"];
             match (says_ran.iter().any(|begin| first.starts_with(begin)), ran) {
                 (true, 1) => true,

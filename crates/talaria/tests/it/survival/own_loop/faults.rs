@@ -17,7 +17,7 @@ pub(super) struct Case {
     steps: &'static [(&'static str, usize)],
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     Case {
         name: "run",
         asks: false,
@@ -33,6 +33,19 @@ const CASES: [Case; 8] = [
             ("loop-call-done", 0),
             ("model-history", 0),
             ("outcome", 0),
+        ],
+    },
+    // The first model fails; another one answers the rest.
+    Case {
+        name: "fallback",
+        asks: false,
+        steps: &[
+            ("model-request", 0),
+            ("model-answer", 0),
+            ("model-request", 1),
+            ("model-answer", 1),
+            ("loop-call-running", 0),
+            ("model-history", 0),
         ],
     },
     Case {

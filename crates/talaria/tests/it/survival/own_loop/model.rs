@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use talaria_scripted::{Gate, Reply, ScriptedModel};
 
+use crate::survival::own_loop::SPARE;
 use crate::survival::play::DECLINED;
 
 /// Holds the answers of cases that wait.
@@ -63,6 +64,9 @@ pub(super) async fn start() -> (ScriptedModel, Stage) {
         let prompt = request.user_texts().into_iter().rev().find(|text| text.starts_with("loop "))?;
         let mut words = prompt.split(' ').skip(1);
         let (case, number) = (words.next()?, words.next()?.parse().ok()?);
+        if case == "fallback" && request.body["model"] != SPARE {
+            return Some(Reply::refuse(402, "billing_error", "Your credit balance is too low"));
+        }
         Some(reply(case, number, &request.tool_outputs(), &gates.gate()))
     });
     (model, stage)
@@ -74,7 +78,7 @@ fn reply(case: &str, number: usize, results: &[String], gate: &Gate) -> Reply {
     let process = results.first().and_then(|result| process_in(result));
     let reply = Reply::new().text(format!("Step {}.", results.len()));
     match (case, results.len()) {
-        ("run" | "approval", 0) => reply.function("run", json!({ "command": add })),
+        ("run" | "approval" | "fallback", 0) => reply.function("run", json!({ "command": add })),
         ("declined", 0) => reply.function("run", json!({ "command": format!("{add} # {DECLINED}") })),
         ("waits", 0) => {
             let command = format!("{add}; while [ ! -e {} ]; do sleep 0.02; done", go_file(number));

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_agent::attempt::WireNews;
+use talaria_agent::attempt::{AttemptEnd, WireNews};
 use talaria_agent::failure::{FailureClass, ModelFailure};
 use talaria_agent::history::{LogEntry, LogItem, LogPart};
 use talaria_agent::loop_turn::{LeftTurn, LoopInput, LoopMoment, LoopOutput, LoopTurn};
@@ -27,6 +27,8 @@ use super::dump::AttemptName;
 use super::log::StoredLog;
 use super::wire::{LoopEndpoint, WireFeed};
 use super::{LoopProvider, LoopRuntime, attempt_rows, log};
+use crate::engine::run::provider_health::KeyLease;
+use crate::engine::run::providers::RequestKey;
 
 /// How long the model may take, retries included.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -99,6 +101,7 @@ impl LoopSideQuestion {
             ordinal,
             epoch: Instant::now(),
             wire: None,
+            lease: None,
             changes: Vec::new(),
             planned: 0,
             usage: Usage::default(),
@@ -114,6 +117,8 @@ struct AskedQuestion<'a> {
     ordinal: i64,
     epoch: Instant,
     wire: Option<WireFeed>,
+    /// The key of the request that runs.
+    lease: Option<KeyLease>,
     /// To be written before the next step.
     changes: Vec<Change>,
     planned: u64,
@@ -196,6 +201,9 @@ impl AskedQuestion<'_> {
                 }
                 LoopOutput::End(ended) => {
                     self.wire = None;
+                    if let (Some(lease), AttemptEnd::Failed(failure)) = (self.lease.take(), &ended.end) {
+                        lease.failed(failure);
+                    }
                     let end = attempt_rows::ended(&self.question.provider, &ended);
                     let usage = end.usage.as_deref().and_then(|json| serde_json::from_str(json).ok());
                     self.usage = self.usage.plus(usage.unwrap_or_default());
@@ -211,6 +219,8 @@ impl AskedQuestion<'_> {
                 LoopOutput::Doubt { .. } => return Ok(Followed::Called),
                 // No one sees it, and nothing of it is part of the conversation.
                 LoopOutput::Emit(_)
+                | LoopOutput::Change(_)
+                | LoopOutput::Learn(_)
                 | LoopOutput::Void { .. }
                 | LoopOutput::Append(_)
                 | LoopOutput::Unread(_)
@@ -224,15 +234,22 @@ impl AskedQuestion<'_> {
         let LoopSideQuestion { runtime, provider, .. } = self.question;
         let engine = &runtime.engine;
         let attempt = self.planned;
-        let key = match engine.provider_keys.find(&provider.found, &provider.surroundings, &engine.home) {
-            KeyState::NotNeeded => None,
-            KeyState::Found { key, .. } => Some(key),
-            KeyState::Missing { variables } => {
+        let keys = &engine.provider_keys;
+        let key = match keys.take(&provider.found, &provider.surroundings, &engine.home, None) {
+            RequestKey::NotNeeded => None,
+            RequestKey::Leased { lease, .. } => {
+                let key = lease.key().clone();
+                self.lease = Some(lease);
+                Some(key)
+            }
+            // It is not urgent: the turns of people have the keys.
+            RequestKey::Busy => {
+                return self.refuse("every key has as many requests as it may have".to_owned());
+            }
+            RequestKey::Missing { variables } => {
                 return self.refuse(format!("there is no key: set {}", variables.join(" or ")));
             }
-            KeyState::Refused { source, why, remedy } => {
-                return self.refuse(format!("the key in {source} {why}; {remedy}"));
-            }
+            RequestKey::Refused(text) => return self.refuse(text),
         };
         let name = AttemptName { session: &runtime.session, ordinal: self.ordinal, attempt };
         let endpoint = LoopEndpoint::new(engine, provider, key, name);

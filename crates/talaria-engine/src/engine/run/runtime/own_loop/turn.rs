@@ -8,14 +8,14 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_agent::attempt::WireNews;
+use talaria_agent::attempt::{AttemptEnd, WireNews};
 use talaria_agent::failure::{FailureClass, ModelFailure};
 use talaria_agent::history::{CallDisposition, LogPart};
+use talaria_agent::key_pool::PooledKey;
 use talaria_agent::loop_turn::{
-    EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, PlannedAttempt, RequestedCall,
+    EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, ModelChange, PlannedAttempt, RequestedCall,
 };
 use talaria_agent::rendered::RenderedRequest;
-use talaria_agent::transport::KeyState;
 use talaria_codex::conversation::{Command, NotKept, Watcher as _, When, mint_ticket};
 use talaria_core::event::{Event, QueuedInput, Usage};
 use talaria_core::ids::{ItemId, SessionId, TicketId};
@@ -42,7 +42,8 @@ use crate::engine::journal::Journal;
 use crate::engine::journal::asker::Asker;
 use crate::engine::journal::{covered, rows};
 use crate::engine::run::opening;
-use crate::engine::run::providers::{KeyWait, key_wait_words};
+use crate::engine::run::provider_health::KeyLease;
+use crate::engine::run::providers::{KeyWait, RequestKey, key_wait_words};
 
 /// How many messages of calls wait at most.
 const WAITING_MESSAGES: usize = 64;
@@ -62,8 +63,8 @@ struct OpenAsk {
 struct UnsentRequest {
     request: Box<RenderedRequest>,
     attempt: u64,
-    /// Shows that it waits.
-    wait: KeyWait,
+    /// Shows that it waits for these variables; none if it waits for a key that other requests use.
+    wait: Option<(KeyWait, Vec<String>)>,
 }
 
 /// A turn that runs.
@@ -71,11 +72,18 @@ pub(super) struct RunningLoop<'a> {
     pub(super) engine: Arc<Inner>,
     pub(super) journal: &'a mut Journal,
     pub(super) machine: LoopTurn,
+    /// The provider and the model that are asked now.
     pub(super) provider: LoopProvider,
+    /// The models that may answer; the chosen one first.
+    models: Vec<LoopProvider>,
     pub(super) scene: CallScene,
     pub(super) ordinal: i64,
     epoch: Instant,
     wire: Option<WireFeed>,
+    /// The key of the attempt that was planned last.
+    key: RequestKey,
+    /// The key that the turn keeps as long as it works.
+    kept_key: Option<PooledKey>,
     /// A request that waits for a key.
     unsent: Option<UnsentRequest>,
     /// Changes with the known keys.
@@ -113,6 +121,9 @@ pub(super) struct LoopStart<'a> {
     pub(super) engine: Arc<Inner>,
     pub(super) journal: &'a mut Journal,
     pub(super) machine: LoopTurn,
+    /// The models that may answer; the chosen one first.
+    pub(super) models: Vec<LoopProvider>,
+    /// The chosen one.
     pub(super) provider: LoopProvider,
     pub(super) ordinal: i64,
     pub(super) limit: Option<Duration>,
@@ -135,7 +146,7 @@ impl<'a> RunningLoop<'a> {
     ) -> Self {
         let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
         let (stop, stopped) = watch::channel(false);
-        let LoopStart { engine, journal, machine, provider, ordinal, limit } = start;
+        let LoopStart { engine, journal, machine, models, provider, ordinal, limit } = start;
         let keys = engine.provider_keys.subscribe();
         journal.count_attempts();
         Self {
@@ -143,10 +154,13 @@ impl<'a> RunningLoop<'a> {
             journal,
             machine,
             provider,
+            models,
             scene: scene(sender, stopped),
             ordinal,
             epoch: Instant::now(),
             wire: None,
+            key: RequestKey::NotNeeded,
+            kept_key: None,
             unsent: None,
             keys,
             calls: None,
@@ -255,6 +269,11 @@ impl<'a> RunningLoop<'a> {
         while let Some(output) = self.machine.poll() {
             match output {
                 LoopOutput::Emit(event) => self.tell(event),
+                LoopOutput::Change(change) => self.report_change(change),
+                LoopOutput::Learn(parameter) => {
+                    let LoopProvider { found, model, .. } = &self.provider;
+                    self.engine.provider_keys.health.refuse(&found.profile.base_url, model, parameter);
+                }
                 LoopOutput::Plan(planned) => self.plan(&planned),
                 LoopOutput::Send(request) => {
                     self.journal.point("model-request");
@@ -328,30 +347,71 @@ impl<'a> RunningLoop<'a> {
 
     fn plan(&mut self, planned: &PlannedAttempt) {
         self.planned = planned.number;
+        if let Some(model) = self.models.get(planned.place) {
+            self.provider = model.clone();
+        }
         let row = attempt_rows::planned(self.ordinal, UsagePurpose::Turn, &self.provider, planned);
         let key = row.key;
         self.journal.change(Change::NewAttempt(row));
-        if !matches!(self.key(), KeyState::Missing { .. }) {
+        self.take_key();
+        if !self.waits_for_key() {
             self.journal.change(attempt_rows::sent(key));
         }
     }
 
+    /// Reports that another model answers from now on, and remembers for other turns how long the one before it rests.
+    fn report_change(&mut self, change: ModelChange) {
+        let ModelChange { from, to, why, until, .. } = change;
+        if let Some(until) = until {
+            self.engine.provider_keys.health.rest(&from, until);
+        }
+        self.tell(Event::ModelRerouted { from, to, reason: Some(why), until });
+    }
+
+    /// Takes the key for the next request.
+    fn take_key(&mut self) {
+        self.keys.mark_unchanged();
+        let LoopProvider { found, surroundings, .. } = &self.provider;
+        let keys = &self.engine.provider_keys;
+        self.key = keys.take(found, surroundings, &self.engine.home, self.kept_key.as_ref());
+        let spare = match &self.key {
+            RequestKey::Leased { lease, spare } => {
+                self.kept_key = Some(lease.pooled().clone());
+                *spare
+            }
+            _ => 0,
+        };
+        self.handle(LoopInput::SpareKeys(spare));
+    }
+
+    fn waits_for_key(&self) -> bool {
+        matches!(self.key, RequestKey::Missing { .. } | RequestKey::Busy)
+    }
+
     /// Sends a request, or waits for the key that it needs.
     async fn send(&mut self, request: Box<RenderedRequest>, attempt: u64) -> Result<(), Unrecorded> {
-        self.keys.mark_unchanged();
-        let key = match self.key() {
-            KeyState::NotNeeded => None,
-            KeyState::Found { key, .. } => Some(key),
-            KeyState::Missing { variables } => {
+        let key = match &self.key {
+            RequestKey::NotNeeded => None,
+            RequestKey::Leased { lease, .. } => Some(lease.key().clone()),
+            RequestKey::Missing { variables } => {
+                let variables = variables.clone();
                 let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
-                self.unsent = Some(UnsentRequest { request, attempt, wait });
                 let message = key_wait_words(&variables.join(" or "));
+                self.unsent = Some(UnsentRequest { request, attempt, wait: Some((wait, variables)) });
                 self.tell(Event::Warning { message });
                 return self.journal.keep().await.map_err(Unrecorded::from);
             }
-            KeyState::Refused { source, why, remedy } => {
-                let text = format!("the key in {source} {why}; {remedy}");
-                let failure = ModelFailure::transport(FailureClass::Auth, text);
+            RequestKey::Busy => {
+                let title = &self.provider.found.profile.title;
+                let message = format!(
+                    "waiting for a key of {title}: all of them have as many requests as they may have"
+                );
+                self.unsent = Some(UnsentRequest { request, attempt, wait: None });
+                self.tell(Event::Warning { message });
+                return self.journal.keep().await.map_err(Unrecorded::from);
+            }
+            RequestKey::Refused(text) => {
+                let failure = ModelFailure::transport(FailureClass::Auth, text.clone());
                 self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
                 return Ok(());
             }
@@ -362,24 +422,25 @@ impl<'a> RunningLoop<'a> {
         Ok(())
     }
 
+    /// Sends a request that waited for its key, if that is here now.
     async fn send_unsent(&mut self) -> Result<(), Unrecorded> {
-        match self.unsent.take() {
-            Some(UnsentRequest { request, attempt, wait }) => {
-                // If the key is still missing, the turn is shown as waiting again.
-                drop(wait);
-                if !matches!(self.key(), KeyState::Missing { .. }) {
-                    self.journal.change(attempt_rows::sent(attempt_rows::key(self.ordinal, attempt)));
-                    self.journal.keep().await?;
-                }
-                self.send(request, attempt).await
-            }
-            None => Ok(()),
+        let Some(UnsentRequest { request, attempt, wait }) = self.unsent.take() else { return Ok(()) };
+        self.take_key();
+        let waits_as_before = match (&self.key, &wait) {
+            (RequestKey::Missing { variables }, Some((_, before))) => variables == before,
+            (RequestKey::Busy, None) => true,
+            _ => false,
+        };
+        if waits_as_before {
+            self.unsent = Some(UnsentRequest { request, attempt, wait });
+            return Ok(());
         }
-    }
-
-    fn key(&self) -> KeyState {
-        let LoopProvider { found, surroundings, .. } = &self.provider;
-        self.engine.provider_keys.find(found, surroundings, &self.engine.home)
+        drop(wait);
+        if !self.waits_for_key() {
+            self.journal.change(attempt_rows::sent(attempt_rows::key(self.ordinal, attempt)));
+            self.journal.keep().await?;
+        }
+        self.send(request, attempt).await
     }
 
     fn close_wire(&mut self, attempt: u64) {
@@ -392,6 +453,7 @@ impl<'a> RunningLoop<'a> {
 
     fn end_attempt(&mut self, ended: &EndedAttempt) {
         self.wire = None;
+        self.settle_key(ended);
         self.journal.point("model-answer");
         let services = self.journal.services();
         let items =
@@ -399,6 +461,29 @@ impl<'a> RunningLoop<'a> {
         let end = ModelAttemptEnd { items, ..attempt_rows::ended(&self.provider, ended) };
         let key = attempt_rows::key(self.ordinal, ended.number);
         self.journal.change(Change::AttemptEnd(key, Box::new(end)));
+    }
+
+    /// Records what the end of an attempt says about its key and its model, and lets other requests have the key.
+    fn settle_key(&mut self, ended: &EndedAttempt) {
+        let key = std::mem::replace(&mut self.key, RequestKey::NotNeeded);
+        let lease: Option<KeyLease> = match key {
+            RequestKey::Leased { lease, .. } => Some(lease),
+            _ => None,
+        };
+        match &ended.end {
+            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => {
+                if let Some(lease) = &lease {
+                    lease.worked(ended.tokens.usage().total);
+                }
+                self.engine.provider_keys.health.answered(&self.provider.name());
+            }
+            AttemptEnd::Failed(failure) => {
+                if let Some(lease) = &lease {
+                    lease.failed(failure);
+                }
+            }
+            AttemptEnd::Cut { .. } | AttemptEnd::Cancelled { .. } => {}
+        }
     }
 
     async fn finish(&mut self, mut report: Report) -> Result<Report, Unrecorded> {
