@@ -2,8 +2,8 @@
 //!
 //! The order of checks: arguments, no secret in the address, no address that is always refused, permission (`permission`),
 //! then the guarded connection of `talaria-web`, which checks every address on every hop. Each request is in the audit log
-//! before it is sent, and so are each refusal and each address that could not be reached. The returned text is fenced as untrusted. A page that the same conversation
-//! read in the last minutes is served from a cache.
+//! before it is sent, and so are each refusal and each address that could not be reached. The returned text is fenced as
+//! untrusted. A page that the same conversation read in the last minutes is served from a cache.
 
 mod arguments;
 mod permission;
