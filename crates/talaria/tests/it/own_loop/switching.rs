@@ -9,10 +9,10 @@ use talaria_testkit::Codex;
 use crate::own_loop::{FAMILIES, KEY, exec, scene, scene_with};
 use crate::scene::{Scene, both_versions};
 
-both_versions! {
+both_versions!(
     newest:
     a_turn_on_codex_makes_no_request_of_the_loop,
-}
+);
 
 /// A turn that thinks, calls a tool and answers; what it seals is named after its family.
 async fn turn(scene: &Scene, session: Option<&str>, family: &str, prompt: &str) -> String {
