@@ -16,7 +16,7 @@ use tokio::sync::watch;
 /// Milliseconds in a second.
 const SECOND: i64 = 1_000;
 
-/// What was learned.
+/// The failures that were observed.
 #[derive(Default)]
 pub(crate) struct ProviderHealth {
     learned: Mutex<LearnedHealth>,
