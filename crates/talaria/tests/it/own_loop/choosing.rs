@@ -8,10 +8,10 @@ use talaria_testkit::Codex;
 use crate::own_loop::KEY;
 use crate::scene::{Ended, Scene, both_versions};
 
-both_versions! {
+both_versions!(
     newest:
     openai_runs_on_codex_or_on_the_loop_as_the_configuration_says,
-}
+);
 
 /// The provider `openai` is the scripted model, for the loop.
 fn configure(scene: &mut Scene, openai_runtime: &str, more: &str) {

@@ -10,10 +10,10 @@ use talaria_testkit::Codex;
 use crate::own_loop::{FAMILIES, MODEL, exec, scene, scene_with};
 use crate::scene::{Scene, both_versions, of_type, only};
 
-both_versions! {
+both_versions!(
     newest:
     a_command_leaves_the_sandbox_with_a_reason_and_a_yes_alone,
-}
+);
 
 /// The open request, once there is one.
 async fn open_request(scene: &Scene) -> Value {
