@@ -114,7 +114,7 @@ impl Desk {
         chosen.provider.clone().or_else(|| self.provider.provider.clone()).or_else(|| configured.clone())
     }
 
-    /// The runtime that was requested for a new conversation. A provider that was chosen since decides by itself.
+    /// The runtime that the command line names for a new conversation, unless a provider was chosen later that only one can ask.
     fn new_runtime_choice(&self, chosen: &Chosen) -> Option<RuntimeChoice> {
         self.provider.runtime.filter(|_| is_rerouted(chosen.provider.as_deref()))
     }

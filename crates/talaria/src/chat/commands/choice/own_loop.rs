@@ -19,7 +19,7 @@ use crate::trouble::{Trouble, exit};
 /// The efforts that providers know.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// A row of a list, and the command that it runs.
+/// A row of a list, and its command.
 pub(super) type Row = (String, SlashCommand);
 
 /// The models of every provider that can be asked; those of the provider in use first.
