@@ -105,7 +105,8 @@ fn every_class_has_its_course_at_every_stage() {
         model_gone: alone stop; chain fallback; shown fallback
         certificate: alone stop; chain stop; shown stop
         cut: alone again x5, stop; chain again x5, fallback; shown again x2, fallback
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 #[test]
