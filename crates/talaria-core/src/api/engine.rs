@@ -78,7 +78,7 @@ impl ProviderKeyState {
     }
 }
 
-/// The state of a key of a model provider since the engine started.
+/// A key of a model provider, with its use since the engine started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProviderKeyInfo {

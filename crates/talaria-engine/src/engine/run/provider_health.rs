@@ -16,7 +16,7 @@ use tokio::sync::watch;
 /// Milliseconds in a second.
 const SECOND: i64 = 1_000;
 
-/// The failures that were observed.
+/// The health of providers, shared by all conversations.
 #[derive(Default)]
 pub(crate) struct ProviderHealth {
     learned: Mutex<LearnedHealth>,

@@ -129,7 +129,7 @@ pub(crate) fn find_provider(name: &str, config: &Config) -> Result<ConfiguredPro
 #[derive(Default)]
 pub(crate) struct ProviderKeys {
     known: Mutex<HashMap<String, String>>,
-    /// Observed failures of the keys, and of the models that they are for.
+    /// Their health, and that of the models that they are for.
     pub(crate) health: Arc<ProviderHealth>,
     /// The conversations whose turn waits for a key, each with the variables that may contain it.
     waiting: Mutex<HashMap<SessionId, String>>,
