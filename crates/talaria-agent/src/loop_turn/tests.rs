@@ -10,6 +10,8 @@ use super::*;
 use crate::encode::LoopToolSpec;
 use crate::profile::{ModelFacts, builtin_profile};
 
+mod compacting;
+
 const CALLS: &str = concat!(
     "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude\",\"usage\":{\"input_tokens\":10,\"output_tokens\":1}}}\n\n",
     "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n",
@@ -84,6 +86,7 @@ fn setup() -> LoopSetup {
         head,
         omissions: RequestOmissions::default(),
         rounds: 50,
+        compaction: None,
     }
 }
 

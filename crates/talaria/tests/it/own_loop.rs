@@ -3,6 +3,7 @@
 
 mod aimock;
 mod asking;
+mod compacting;
 mod confined;
 mod counting;
 mod fronts;

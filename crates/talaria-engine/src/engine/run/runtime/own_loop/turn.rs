@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use talaria_agent::attempt::WireNews;
 use talaria_agent::failure::{FailureClass, ModelFailure};
-use talaria_agent::history::{CallDisposition, LogPart};
+use talaria_agent::history::{CallDisposition, LogEntry, LogItem, LogPart};
 use talaria_agent::loop_turn::{
-    EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, PlannedAttempt, RequestedCall,
+    AttemptPurpose, EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, PlannedAttempt, RequestedCall,
 };
 use talaria_agent::rendered::RenderedRequest;
 use talaria_agent::transport::KeyState;
@@ -25,7 +25,8 @@ use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_core::transcript::{ProjectionLimits, Projector};
 use talaria_core::veil::{EventRedactor, cover_report};
 use talaria_store::{
-    Change, ModelAttemptEnd, RequestFilter, RequestPatch, RequestRow, RequestState, ToolCallKey, UsagePurpose,
+    Change, ModelAttemptEnd, NewHistoryEntry, RequestFilter, RequestPatch, RequestRow, RequestState,
+    ToolCallKey, UsagePurpose,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -73,6 +74,11 @@ pub(super) struct RunningLoop<'a> {
     pub(super) machine: LoopTurn,
     pub(super) provider: LoopProvider,
     pub(super) scene: CallScene,
+    /// Other models that summarise the conversation.
+    summarisers: Vec<LoopProvider>,
+    deed: LoopDeed,
+    /// Counts the prefixes of the conversation.
+    prefix_epoch: i64,
     pub(super) ordinal: i64,
     epoch: Instant,
     wire: Option<WireFeed>,
@@ -100,10 +106,24 @@ pub(super) struct RunningLoop<'a> {
     veil: EventRedactor,
     deadline: Deadline,
     planned: u64,
+    /// What that attempt is for.
+    purpose: AttemptPurpose,
     /// Calls whose results are part of the history with the next entries.
     answered: Vec<ToolCallKey>,
     /// Requests that were declined without a person.
     declined: u32,
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoopDeed {
+    /// Words of the person are answered.
+    Words,
+    /// The conversation is shortened, and nothing else.
+    Compaction {
+        /// An earlier engine did it.
+        is_done: bool,
+    },
 }
 
 /// What a turn is begun with.
@@ -112,6 +132,9 @@ pub(super) struct LoopStart<'a> {
     pub(super) journal: &'a mut Journal,
     pub(super) machine: LoopTurn,
     pub(super) provider: LoopProvider,
+    pub(super) summarisers: Vec<LoopProvider>,
+    pub(super) deed: LoopDeed,
+    pub(super) prefix_epoch: i64,
     pub(super) ordinal: i64,
     pub(super) limit: Option<Duration>,
 }
@@ -133,7 +156,8 @@ impl<'a> RunningLoop<'a> {
     ) -> Self {
         let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
         let (stop, stopped) = watch::channel(false);
-        let LoopStart { engine, journal, machine, provider, ordinal, limit } = start;
+        let LoopStart { engine, journal, machine, provider, summarisers, deed, prefix_epoch, ordinal, limit } =
+            start;
         let keys = engine.provider_keys.subscribe();
         journal.count_attempts();
         Self {
@@ -142,6 +166,9 @@ impl<'a> RunningLoop<'a> {
             machine,
             provider,
             scene: scene(sender, stopped),
+            summarisers,
+            deed,
+            prefix_epoch,
             ordinal,
             epoch: Instant::now(),
             wire: None,
@@ -161,6 +188,7 @@ impl<'a> RunningLoop<'a> {
             veil: EventRedactor::default(),
             deadline: Deadline::new(limit),
             planned: 0,
+            purpose: AttemptPurpose::Answer,
             answered: Vec::new(),
             declined: 0,
         }
@@ -209,7 +237,10 @@ impl<'a> RunningLoop<'a> {
         if let Some(by) = self.stopped_by {
             self.interrupt(by);
         } else if !early.iter().any(|command| matches!(command, Command::Interrupt { .. })) {
-            self.machine.begin(moment);
+            match self.deed {
+                LoopDeed::Words => self.machine.begin(moment),
+                LoopDeed::Compaction { is_done } => self.machine.begin_compaction(moment, is_done),
+            }
         }
         for command in early {
             self.obey(command).await?;
@@ -253,7 +284,8 @@ impl<'a> RunningLoop<'a> {
                 LoopOutput::Emit(event) => self.tell(event),
                 LoopOutput::Plan(planned) => self.plan(&planned),
                 LoopOutput::Send(request) => {
-                    self.journal.point("model-request");
+                    let is_answer = self.purpose == AttemptPurpose::Answer;
+                    self.journal.point(if is_answer { "model-request" } else { "summary-request" });
                     self.journal.keep().await?;
                     self.send(request, self.planned).await?;
                 }
@@ -264,10 +296,8 @@ impl<'a> RunningLoop<'a> {
                 }
                 LoopOutput::Append(entries) => {
                     self.journal.point("model-history");
-                    for entry in &entries {
-                        if let Some(row) = log::row(self.journal.services(), self.ordinal, entry) {
-                            self.journal.change(Change::History(row));
-                        }
+                    for row in self.history_rows(&entries) {
+                        self.journal.change(Change::History(row));
                     }
                     self.confirm_answers(None);
                     // The history has the results: the ledger need not keep them.
@@ -323,8 +353,12 @@ impl<'a> RunningLoop<'a> {
     }
 
     fn plan(&mut self, planned: &PlannedAttempt) {
-        self.planned = planned.number;
-        let row = attempt_rows::planned(self.ordinal, UsagePurpose::Turn, &self.provider, planned);
+        (self.planned, self.purpose) = (planned.number, planned.purpose);
+        let purpose = match planned.purpose {
+            AttemptPurpose::Answer => UsagePurpose::Turn,
+            AttemptPurpose::Summary { .. } => UsagePurpose::Compaction,
+        };
+        let row = attempt_rows::planned(self.ordinal, purpose, self.asked(), planned);
         let key = row.key;
         self.journal.change(Change::NewAttempt(row));
         if !matches!(self.key(), KeyState::Missing { .. }) {
@@ -338,6 +372,13 @@ impl<'a> RunningLoop<'a> {
         let key = match self.key() {
             KeyState::NotNeeded => None,
             KeyState::Found { key, .. } => Some(key),
+            // The conversation does not wait for the key of a model that only summarises.
+            KeyState::Missing { variables } if self.purpose != AttemptPurpose::Answer => {
+                let text = format!("there is no key: set {}", variables.join(" or "));
+                let failure = ModelFailure::transport(FailureClass::Auth, text);
+                self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
+                return Ok(());
+            }
             KeyState::Missing { variables } => {
                 let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
                 self.unsent = Some(UnsentRequest { request, attempt, wait });
@@ -353,7 +394,7 @@ impl<'a> RunningLoop<'a> {
             }
         };
         let name = AttemptName { session: &self.scene.session, ordinal: self.ordinal, attempt };
-        let endpoint = LoopEndpoint::new(&self.engine, &self.provider, key, name);
+        let endpoint = LoopEndpoint::new(&self.engine, self.asked(), key, name);
         self.wire = Some(WireFeed::send(Arc::clone(&self.engine.models), endpoint, *request, attempt));
         Ok(())
     }
@@ -373,8 +414,27 @@ impl<'a> RunningLoop<'a> {
         }
     }
 
+    /// The provider of the attempt that was planned last.
+    fn asked(&self) -> &LoopProvider {
+        let configured = match self.purpose {
+            AttemptPurpose::Summary { by: Some(by) } => self.summarisers.get(by),
+            AttemptPurpose::Summary { by: None } | AttemptPurpose::Answer => None,
+        };
+        configured.unwrap_or(&self.provider)
+    }
+
+    /// The rows of new entries. A summary begins another prefix.
+    fn history_rows(&mut self, entries: &[LogEntry]) -> Vec<NewHistoryEntry> {
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            self.prefix_epoch += i64::from(matches!(entry.item, LogItem::Summary { .. }));
+            rows.extend(log::row(self.journal.services(), self.ordinal, self.prefix_epoch, entry));
+        }
+        rows
+    }
+
     fn key(&self) -> KeyState {
-        let LoopProvider { found, surroundings, .. } = &self.provider;
+        let LoopProvider { found, surroundings, .. } = self.asked();
         self.engine.provider_keys.find(found, surroundings, &self.engine.home)
     }
 
@@ -388,11 +448,10 @@ impl<'a> RunningLoop<'a> {
 
     fn end_attempt(&mut self, ended: &EndedAttempt) {
         self.wire = None;
-        self.journal.point("model-answer");
-        let services = self.journal.services();
-        let items =
-            ended.entries.iter().filter_map(|entry| log::row(services, self.ordinal, entry)).collect();
-        let end = ModelAttemptEnd { items, ..attempt_rows::ended(&self.provider, ended) };
+        let is_answer = self.purpose == AttemptPurpose::Answer;
+        self.journal.point(if is_answer { "model-answer" } else { "summary-answer" });
+        let items = self.history_rows(&ended.entries);
+        let end = ModelAttemptEnd { items, ..attempt_rows::ended(self.asked(), ended) };
         let key = attempt_rows::key(self.ordinal, ended.number);
         self.journal.change(Change::AttemptEnd(key, Box::new(end)));
     }
@@ -625,7 +684,8 @@ impl<'a> RunningLoop<'a> {
             Command::Interrupt { by } => self.interrupt(by),
             Command::Report { event } => self.tell(*event),
             Command::Say { input, when, limit, kept } => {
-                let took = if when == When::Now && !self.machine.is_over() && !*self.stop.borrow() {
+                let is_read = self.deed == LoopDeed::Words && !self.machine.is_over();
+                let took = if when == When::Now && is_read && !*self.stop.borrow() {
                     let parts = super::input_parts(&input);
                     match parts {
                         Ok(parts) => {
