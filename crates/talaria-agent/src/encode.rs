@@ -154,7 +154,7 @@ impl RequestRenderer {
                 self.settle_calls();
                 self.push_operator(entry.seq, text);
             }
-            LogItem::Summary { text } => {
+            LogItem::Summary { text, .. } => {
                 self.settle_calls();
                 let text = format!("Summary of the conversation so far:\n\n{text}");
                 self.push_user(entry.seq, &[LogPart::text(text)]);

@@ -4,6 +4,8 @@
 //! conversation before them. `encode` projects entries to the request of a family; nothing here renders. Entries are
 //! appended and never changed. Arguments of calls are kept byte for byte.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Item, ItemBody};
@@ -216,10 +218,23 @@ pub enum LogItem {
         /// The text.
         text: String,
     },
-    /// What replaces the entries before it.
+    /// The end of a compaction: replaces the entries before it in requests, apart from those that it names.
     Summary {
         /// The text.
         text: String,
+        /// Entries that stay and precede it.
+        #[serde(default)]
+        before: Vec<u64>,
+        /// Entries that stay and follow it.
+        #[serde(default)]
+        after: Vec<u64>,
+    },
+    /// A compaction that failed. It changes nothing, and the next one waits until the conversation has grown.
+    NotCompacted {
+        /// The model of the conversation.
+        model: String,
+        /// The size of its prompt in tokens.
+        tokens: u64,
     },
     /// Work of the provider's own tools.
     ServerTool {
@@ -300,9 +315,43 @@ impl LogEntry {
     }
 }
 
+/// The entries that requests consist of: all of them, or, after a compaction, those that it kept, its summary, and what
+/// followed. The same for every engine that reads the history.
+pub fn in_force(log: &[LogEntry]) -> Vec<&LogEntry> {
+    let last = log.iter().enumerate().rev().find_map(|(at, entry)| match &entry.item {
+        LogItem::Summary { before, after, .. } => Some((at, before, after)),
+        _ => None,
+    });
+    let Some((at, before, after)) = last else { return log.iter().collect() };
+    let (earlier, later) = log.split_at(at);
+    let named = |seqs: &[u64]| {
+        let seqs: HashSet<u64> = seqs.iter().copied().collect();
+        earlier.iter().filter(move |entry| seqs.contains(&entry.seq))
+    };
+    let (summary, later) = later.split_at(1);
+    named(before).chain(summary).chain(named(after)).chain(later).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_summary_replaces_what_it_does_not_name() {
+        let said = |seq, text: &str| LogEntry::own(seq, LogItem::User { parts: vec![LogPart::text(text)] });
+        let mut log: Vec<LogEntry> = (0..6).map(|seq| said(seq, "x")).collect();
+        assert_eq!(in_force(&log).len(), 6);
+        let summary = |before, after| LogItem::Summary { text: "s".to_owned(), before, after };
+        log.push(LogEntry::own(6, summary(vec![0], vec![4, 5])));
+        log.push(said(7, "y"));
+        let seqs = |log: &[LogEntry]| in_force(log).iter().map(|entry| entry.seq).collect::<Vec<_>>();
+        assert_eq!(seqs(&log), [0, 6, 4, 5, 7]);
+        log.push(LogEntry::own(8, summary(vec![0], vec![7])));
+        assert_eq!(seqs(&log), [0, 8, 7], "only the last one counts");
+        let stored = r#"{"seq":1,"item":{"kind":"summary","text":"s"}}"#;
+        let read: LogEntry = serde_json::from_str(stored).unwrap();
+        assert_eq!(in_force(&[said(0, "x"), read]).len(), 1);
+    }
 
     #[test]
     fn arguments_are_read_and_never_repaired() {

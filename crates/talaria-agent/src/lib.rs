@@ -5,10 +5,12 @@
 //! bytes, ready to be sent. `failure` classifies what went wrong. `sse` decodes the stream of an answer, `thinking` splits
 //! thinking from text, `spending` counts tokens and prices. `history` is the conversation in no provider's words.
 //! `encode` projects it to the request of a provider, `fold` turns the frames of an answer into steps and items, `attempt` follows one request to its end with evidence,
-//! `retry` decides what follows an end without an answer, `key_pool` which key a request takes, `loop_turn` is the machine of a whole turn.
+//! `retry` decides what follows an end without an answer, `key_pool` which key a request takes,
+//! `compaction` what stays of a conversation that is too long, `loop_turn` is the machine of a whole turn.
 //! `transport` sends requests and is the only part with I/O.
 
 pub mod attempt;
+pub mod compaction;
 pub mod encode;
 pub mod failure;
 pub mod family;

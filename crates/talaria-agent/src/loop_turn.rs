@@ -18,24 +18,27 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 
 use crate::attempt::{AttemptDiary, AttemptEnd, AttemptStage, WireNews};
+use crate::compaction::{CompactionSetup, MeasuredPrompt};
 use crate::encode::{RequestHead, RequestOmissions, RequestRenderer};
-use crate::failure::refused_parameter;
+use crate::failure::{FailureClass, refused_parameter};
 use crate::family::ModelFamily;
 use crate::fold::{IncompleteReason, StopReason};
 use crate::history::{
-    CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, plain_text,
+    CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, in_force, plain_text,
 };
-use crate::profile::ProviderProfile;
+use crate::profile::{PriceTier, ProviderProfile};
 use crate::rendered::{PrefixDigest, RenderedRequest};
 use crate::retry::{AttemptSituation, AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
 use crate::spending::{TokenCount, TokenSource};
 use attempt_run::{AttemptRun, RunEnd};
+use compacting::Compacting;
 use continuing::{CONTINUE, MOST_CONTINUATIONS, continuations, whole_text};
 use ladder::ModelLadder;
 pub use ladder::{LeftModel, ModelChange, ModelRoute};
 use repetition::repetition;
 
 mod attempt_run;
+mod compacting;
 mod continuing;
 mod ladder;
 mod repetition;
@@ -77,6 +80,8 @@ pub struct LoopSetup {
     pub fallbacks: Vec<ModelRoute>,
     /// Whether they are also asked what a model or its provider refused.
     pub asks_on_refusal: bool,
+    /// How the conversation is compacted; none where it must stay as it is.
+    pub compaction: Option<CompactionSetup>,
 }
 
 impl LoopSetup {
@@ -149,11 +154,25 @@ pub struct RequestedCall {
     pub input: CallInput,
 }
 
+/// What an attempt is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptPurpose {
+    /// The next answer of the conversation.
+    Answer,
+    /// A summary of its beginning.
+    Summary {
+        /// The place of the configured model that writes it; none for the model of the conversation.
+        by: Option<usize>,
+    },
+}
+
 /// The row of an attempt before its first byte is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedAttempt {
     /// Its number in the turn, from 1.
     pub number: u64,
+    /// What it is for.
+    pub purpose: AttemptPurpose,
     /// The model that is asked.
     pub model: String,
     /// Its place among the models of the turn; 0 is the chosen one.
@@ -266,6 +285,8 @@ enum LoopPhase {
     /// `begin` was not called.
     Idle,
     Asking(Box<AttemptRun>),
+    /// For a summary of the conversation.
+    Compacting(Box<Compacting>),
     /// For the time of the next attempt.
     Pausing(Duration),
     /// For the results of calls.
@@ -294,6 +315,14 @@ pub struct LoopTurn {
     is_answered: bool,
     /// An earlier engine left the turn with an incomplete answer.
     left_incomplete: Option<IncompleteReason>,
+    /// The last size of the prompt that the provider reported.
+    measured: Option<MeasuredPrompt>,
+    /// The size of the prompt from which it has to grow before the next compaction.
+    cooldown: Option<u64>,
+    /// That size is an estimate until the provider reports one.
+    is_cooldown_estimated: bool,
+    /// A request of this turn was too long, and the conversation was compacted for it.
+    has_recovered: bool,
     /// Repeated calls before this entry are agreed to.
     agreed_until: u64,
     usage: Usage,
@@ -314,8 +343,15 @@ impl LoopTurn {
         }
         let renderer = renderer_of(&setup, &log);
         let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
+        let measured = setup.compaction.as_ref().and_then(|compaction| compaction.measured);
+        // Another model counts in its own way.
+        let measured = measured.filter(|_| ladder.current() == 0);
         Self {
             renderer,
+            cooldown: Self::cooldown_of(&setup, &log),
+            is_cooldown_estimated: false,
+            has_recovered: false,
+            measured,
             log,
             next_seq,
             attempts,
@@ -398,6 +434,7 @@ impl LoopTurn {
     pub fn wake_at(&self) -> Option<Duration> {
         match &self.phase {
             LoopPhase::Asking(run) => run.wake_at(),
+            LoopPhase::Compacting(compacting) => Some(compacting.wake_at()),
             LoopPhase::Pausing(until) => Some(*until),
             LoopPhase::Idle | LoopPhase::Calling(_) | LoopPhase::Doubting(_) | LoopPhase::Over => None,
         }
@@ -412,11 +449,15 @@ impl LoopTurn {
     pub fn attempt(&self) -> Option<u64> {
         match &self.phase {
             LoopPhase::Asking(run) => Some(run.number()),
+            LoopPhase::Compacting(compacting) => compacting.attempt(),
             _ => None,
         }
     }
 
     fn on_wire(&mut self, moment: LoopMoment, attempt: u64, news: &WireNews) {
+        if matches!(self.phase, LoopPhase::Compacting(_)) {
+            return self.on_summary_wire(moment, attempt, news);
+        }
         let LoopPhase::Asking(run) = &mut self.phase else { return };
         if run.number() != attempt {
             return;
@@ -431,6 +472,7 @@ impl LoopTurn {
                 let end = run.tick(moment.now, &mut self.outputs);
                 self.after_attempt(moment, end);
             }
+            LoopPhase::Compacting(_) => self.on_summary_tick(moment),
             LoopPhase::Pausing(until) if moment.now >= *until => self.ask(moment),
             _ => {}
         }
@@ -454,6 +496,7 @@ impl LoopTurn {
                 let end = run.cancel(by, &mut self.outputs);
                 self.after_attempt(moment, end);
             }
+            LoopPhase::Compacting(_) => self.interrupt_summary(moment, by),
             LoopPhase::Calling(_) => self.outputs.push_back(LoopOutput::StopCalls),
             LoopPhase::Idle | LoopPhase::Pausing(_) | LoopPhase::Doubting(_) => {
                 self.finish(Outcome::Interrupted { by });
@@ -476,7 +519,7 @@ impl LoopTurn {
         self.after_calls(moment);
     }
 
-    /// Plans the next attempt and sends it.
+    /// Plans the next attempt and sends it, after a compaction where there is no room for its answer.
     fn ask(&mut self, moment: LoopMoment) {
         if self.rounds >= self.setup.rounds {
             let message = format!(
@@ -489,10 +532,17 @@ impl LoopTurn {
         if let Some(change) = self.ladder.before_request(moment.unix) {
             self.change_model(change);
         }
+        if !self.compact_if_due(moment) {
+            self.request(moment);
+        }
+    }
+
+    fn request(&mut self, moment: LoopMoment) {
         let request = self.renderer.render();
         self.attempts += 1;
         self.outputs.push_back(LoopOutput::Plan(PlannedAttempt {
             number: self.attempts,
+            purpose: AttemptPurpose::Answer,
             model: self.setup.head.model.clone(),
             place: self.ladder.current(),
             request: request.digest(),
@@ -521,17 +571,9 @@ impl LoopTurn {
             None => false,
         };
         let refusal = self.refusal_to_pass_on(&mut ended);
-        ended.price = ended.tokens.price(&self.setup.profile.model(&self.setup.head.model).prices);
-        let mut spent = ended.tokens.usage();
-        // Without the last word of the provider, what it reported is a lower bound.
-        spent.partial |= !matches!(
-            ended.end,
-            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. }
-        );
-        // A request that the provider refused, or never had, leaves the sum as exact as it was.
-        if spent.total > 0 {
-            self.usage = self.usage.plus(spent);
-        }
+        let prices = self.setup.profile.model(&self.setup.head.model).prices;
+        self.book(&prices, &mut ended);
+        let first_new = self.next_seq;
         for entry in &mut ended.entries {
             entry.seq = self.next_seq;
             self.next_seq += 1;
@@ -542,6 +584,7 @@ impl LoopTurn {
         let shown_chars = ended.shown_chars;
         let (input, context) = (ended.tokens.input, ended.tokens.usage().total);
         let overflow = silent_overflow(&self.setup, &ended);
+        self.measure(&ended, first_new);
         self.outputs.push_back(LoopOutput::End(ended));
         for entry in &entries {
             self.renderer.push(entry);
@@ -583,13 +626,23 @@ impl LoopTurn {
                 self.fail(FailureCode::Other, message, next, None);
             }
             AttemptEnd::Cancelled { by } => self.finish(Outcome::Interrupted { by }),
+            AttemptEnd::Failed(failure)
+                if failure.class == FailureClass::ContextTooLong
+                    && self.compact_to_recover(
+                        moment,
+                        failure.class.outcome_code(),
+                        &failure.message(&self.setup.profile.title),
+                    ) => {}
             AttemptEnd::Failed(failure) => {
                 let decision = self.decide(moment, AttemptTrouble::Failed(&failure), stage, shown_chars);
                 let retry_at = match decision {
                     RetryDecision::Stop { retry_at } => retry_at,
                     _ => None,
                 };
-                let next = failure.advice(&self.setup.profile, retry_at);
+                let next = match failure.class {
+                    FailureClass::ContextTooLong => self.next_if_too_long(),
+                    _ => failure.advice(&self.setup.profile, retry_at),
+                };
                 let message = failure.message(&self.setup.profile.title);
                 self.follow(moment, decision, failure.class.outcome_code(), message, next);
             }
@@ -598,6 +651,31 @@ impl LoopTurn {
                 let next = FailureCode::Connection.next_step();
                 self.follow(moment, decision, FailureCode::Connection, why, next);
             }
+        }
+    }
+
+    /// Notes the price of an attempt and adds what it cost.
+    fn book(&mut self, prices: &[PriceTier], ended: &mut EndedAttempt) {
+        ended.price = ended.tokens.price(prices);
+        let mut spent = ended.tokens.usage();
+        // Without the last word of the provider, what it reported is a lower bound.
+        spent.partial |= !matches!(
+            ended.end,
+            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. }
+        );
+        // A request that the provider refused, or never had, leaves the sum as exact as it was.
+        if spent.total > 0 {
+            self.usage = self.usage.plus(spent);
+        }
+    }
+
+    /// Notes the size that the provider reported for a request; entries from `from` on were not in it.
+    fn measure(&mut self, ended: &EndedAttempt, from: u64) {
+        let is_reported = ended.tokens.source == TokenSource::Provider && ended.end.adds_history();
+        let Some(tokens) = ended.tokens.input.filter(|_| is_reported) else { return };
+        self.measured = Some(MeasuredPrompt { tokens, from });
+        if std::mem::take(&mut self.is_cooldown_estimated) {
+            self.cooldown = Some(tokens);
         }
     }
 
@@ -773,6 +851,8 @@ impl LoopTurn {
     fn change_model(&mut self, change: ModelChange) {
         self.outputs.push_back(LoopOutput::Change(change));
         self.spare_keys = 0;
+        // Another model counts in its own way.
+        self.measured = None;
         self.setup.take(self.ladder.route());
         self.renderer = renderer_of(&self.setup, &self.log);
     }
@@ -835,23 +915,11 @@ impl LoopTurn {
 
     /// Begins a new epoch of requests that leave out what the provider refused.
     fn repair(&mut self, repair: RequestRepair) {
-        match repair {
-            RequestRepair::DropReasoning => {
-                self.setup.omissions.reasoning_until = self.log.last().map(|entry| entry.seq);
-            }
-            RequestRepair::DropParameter(name) => {
-                self.ladder.learn(&name);
-                self.outputs.push_back(LoopOutput::Learn(name.clone()));
-                self.setup.omissions.parameters.push(name);
-            }
-            RequestRepair::LeaveOutImages => self.setup.omissions.images = true,
-            RequestRepair::LowerOutput => {
-                let LoopSetup { head, profile, .. } = &self.setup;
-                let asked = head.output_limit(profile).or_else(|| profile.model(&head.model).max_output);
-                let asked = asked.unwrap_or(LEAST_OUTPUT * 8);
-                self.setup.head.max_output = Some((asked / 2).max(LEAST_OUTPUT));
-            }
+        if let RequestRepair::DropParameter(name) = &repair {
+            self.ladder.learn(name);
+            self.outputs.push_back(LoopOutput::Learn(name.clone()));
         }
+        repair_setup(&mut self.setup, repair, self.log.last().map(|entry| entry.seq));
         self.renderer = renderer_of(&self.setup, &self.log);
     }
 
@@ -874,7 +942,11 @@ impl LoopTurn {
             IncompleteReason::Context => FailureCode::ContextWindow,
             _ => FailureCode::Other,
         };
-        self.fail(code, format!("the answer is incomplete: {why}"), why.advice(), None);
+        let next = match why {
+            IncompleteReason::Context => self.next_if_too_long(),
+            _ => why.advice(),
+        };
+        self.fail(code, format!("the answer is incomplete: {why}"), next, None);
     }
 
     fn close(&mut self, report: Report) {
@@ -932,6 +1004,21 @@ fn name_calls(entries: &mut [LogEntry], log: &[LogEntry], family: ModelFamily) {
     }
 }
 
+/// Leaves out what the provider refused; `last` is the last entry of the history.
+fn repair_setup(setup: &mut LoopSetup, repair: RequestRepair, last: Option<u64>) {
+    match repair {
+        RequestRepair::DropReasoning => setup.omissions.reasoning_until = last,
+        RequestRepair::DropParameter(name) => setup.omissions.parameters.push(name),
+        RequestRepair::LeaveOutImages => setup.omissions.images = true,
+        RequestRepair::LowerOutput => {
+            let LoopSetup { head, profile, .. } = &*setup;
+            let asked = head.output_limit(profile).or_else(|| profile.model(&head.model).max_output);
+            let asked = asked.unwrap_or(LEAST_OUTPUT * 8);
+            setup.head.max_output = Some((asked / 2).max(LEAST_OUTPUT));
+        }
+    }
+}
+
 fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {
     let mut renderer = RequestRenderer::new(
         &setup.profile,
@@ -939,7 +1026,7 @@ fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {
         setup.head.clone(),
         setup.omissions.clone(),
     );
-    log.iter().for_each(|entry| renderer.push(entry));
+    in_force(log).into_iter().for_each(|entry| renderer.push(entry));
     renderer
 }
 

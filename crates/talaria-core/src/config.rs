@@ -7,6 +7,7 @@
 mod approvals;
 mod bridge;
 mod chat;
+mod compression;
 mod effect;
 mod hooks;
 mod keys;
@@ -33,6 +34,7 @@ pub(crate) use crate::toml_problem::article;
 pub use crate::toml_problem::{ConfigProblem, Severity, position, read};
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
 pub use chat::{ChatConfig, Enter, Theme};
+pub use compression::{AuxiliaryModel, CompressionConfig};
 pub use effect::Effect;
 pub use hooks::HooksConfig;
 use keys::{Meaning, Section};
@@ -77,6 +79,8 @@ pub struct Config {
     pub hooks: HooksConfig,
     /// Which models are asked besides that of a conversation.
     pub auxiliary: AuxiliaryConfig,
+    /// When conversations are shortened.
+    pub compression: CompressionConfig,
     /// How much work a model hands to background tasks.
     pub delegation: DelegationConfig,
     /// Talaria's own tools for models.

@@ -13,7 +13,7 @@ use crate::raw;
 mod compaction;
 mod parts;
 
-pub use compaction::{Compaction, CompactionCause};
+pub use compaction::{Compaction, CompactionCause, KeptContext};
 pub use parts::{
     AgentState, Attachment, Author, CommandSource, FileAction, FileChange, MessageQuestion, SearchAction,
     Status, ToolResult,

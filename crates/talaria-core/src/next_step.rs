@@ -185,7 +185,7 @@ impl NextStep {
             Self::RetryLater => "wait a little, then send the prompt again".to_owned(),
             Self::AwaitLimit => "wait until the limit resets, or choose another model".to_owned(),
             Self::ShortenConversation => {
-                "start a new conversation, shorten this one (/compact in the chat), or ask for less at once".to_owned()
+                "shorten this conversation (`talaria sessions compact ID`, /compact in the chat), start a new one, or ask for less at once".to_owned()
             }
             Self::BeginAnew => "start a new conversation, or ask for less at once".to_owned(),
             Self::ShortenPrompt => "shorten the prompt, or let Codex read a file instead".to_owned(),

@@ -145,6 +145,7 @@ pub fn other_steps() -> Vec<ItemBody> {
             by: Some(CompactionCause::User),
             before: Some(96_240),
             after: Some(6_908),
+            ..Compaction::default()
         }),
         ItemBody::FailedCall {
             tool: "apply\u{1b}_patch".into(),

@@ -19,10 +19,12 @@ use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, Paint, Style, StyledText, cut, plain_line, with_exit};
 
+mod compact;
 mod export;
 mod prune;
 mod show;
 
+pub(crate) use compact::not_shortened;
 pub(crate) use export::to_file;
 
 pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
@@ -55,6 +57,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
         }
         SessionsAction::Search(options) => search(&client, options).await?,
         SessionsAction::Export(options) => export::run(&client, options).await?,
+        SessionsAction::Compact(options) => return compact::run(&client, options).await,
         SessionsAction::Prune(options) => prune::run(&client, options).await?,
     }
     Ok(0)

@@ -10,6 +10,7 @@ use super::*;
 use crate::encode::LoopToolSpec;
 use crate::profile::{ModelFacts, builtin_profile};
 
+mod compacting;
 mod fallback;
 
 const CALLS: &str = concat!(
@@ -90,6 +91,7 @@ fn setup() -> LoopSetup {
         rests_until: None,
         fallbacks: Vec::new(),
         asks_on_refusal: false,
+        compaction: None,
     }
 }
 

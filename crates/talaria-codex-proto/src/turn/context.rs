@@ -45,7 +45,7 @@ impl ContextWatch {
         // Codex shortens for another model before that model does anything.
         let is_for_model = self.is_model_new && before == LastWord::Prompt;
         let by = if is_for_model { CompactionCause::ModelChange } else { CompactionCause::Codex };
-        self.shortening = Some(Compaction { by: Some(by), before: self.now, after: None });
+        self.shortening = Some(Compaction { by: Some(by), before: self.now, ..Compaction::default() });
     }
 }
 

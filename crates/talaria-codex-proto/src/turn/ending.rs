@@ -9,10 +9,12 @@ use super::requests::End;
 use super::{Moment, OpenItem, Output, Phase, Turn};
 use crate::failure;
 use crate::frame::Unknown;
+use crate::settle::Deed;
 use crate::wire::notification::{TurnError, TurnParams, TurnStatus};
 use talaria_core::background::{BackgroundCommand, UnendedCommand};
 use talaria_core::event::{Abandonment, Event, Stage, Usage};
 use talaria_core::ids::{ItemId, ThreadId};
+use talaria_core::item::Compaction;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 
@@ -260,6 +262,16 @@ impl Turn {
         }
     }
 
+    /// A compaction that failed changed nothing, which its words say.
+    fn of_compaction(&self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Outcome::Failed { code, message } if self.order.deed == Deed::Compaction => {
+                Outcome::Failed { code, message: Compaction::failure(&message) }
+            }
+            other => other,
+        }
+    }
+
     pub(super) fn finish(&mut self, outcome: Outcome) {
         self.tell_unread(&outcome);
         self.tell_unconfirmed(&outcome);
@@ -277,7 +289,7 @@ impl Turn {
             let why = self.approvals.is_missing(&item).then_some(Abandonment::NotRun);
             self.emit(Event::ItemAbandoned { item, why });
         }
-        let outcome = self.explained(outcome);
+        let outcome = self.of_compaction(self.explained(outcome));
         self.record(if is_lost { Stage::Unknown } else { Stage::Settled });
         match &outcome {
             // A model that was answering when Codex was lost spent more than was reported.

@@ -7,7 +7,7 @@ use toml_edit::Item;
 
 use super::{
     Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
-    notify, skills, tools, web,
+    compression, notify, skills, tools, web,
 };
 use super::{article, providers};
 use crate::duration::{from_seconds, parse_duration};
@@ -188,6 +188,27 @@ const KEYS: &[(&str, Meaning)] = &[
         "auxiliary.background_review",
         Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, text(item))),
     ),
+    (
+        "auxiliary.compression",
+        Meaning::Read(|item, config| set(&mut config.auxiliary.compression, compression::model(item))),
+    ),
+    ("compression.enabled", Meaning::Read(|item, config| set(&mut config.compression.enabled, flag(item)))),
+    (
+        "compression.threshold",
+        Meaning::Read(|item, config| set(&mut config.compression.threshold, compression::threshold(item))),
+    ),
+    (
+        "compression.protect_first_n",
+        Meaning::Read(|item, config| {
+            set(&mut config.compression.protect_first_n, compression::messages(item))
+        }),
+    ),
+    (
+        "compression.protect_last_n",
+        Meaning::Read(|item, config| {
+            set(&mut config.compression.protect_last_n, compression::messages(item))
+        }),
+    ),
     ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
     ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("skills.folders", Meaning::ReadList(skills::folders)),
@@ -234,7 +255,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("bridge", Section::Read),
     ("chat", Section::Read),
     ("auxiliary", Section::Read),
-    ("compression", Section::Later),
+    ("compression", Section::Read),
     ("delegation", Section::Read),
     ("hooks", Section::Read),
     ("learning", Section::Read),

@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use super::AuxiliaryModel;
 use crate::learning::progress::{DEFAULT_INTERVAL, ReviewIntervals, ReviewSubjects};
 use crate::policy::UnknownName;
 
@@ -42,6 +43,8 @@ impl LearningConfig {
 pub struct AuxiliaryConfig {
     /// The model that reviews conversations. Unset: the one of the conversation.
     pub background_review: Option<String>,
+    /// The model that summarises conversations. Unset: the one of the conversation.
+    pub compression: Option<AuxiliaryModel>,
 }
 
 /// Treatment of a review's proposals.

@@ -247,8 +247,8 @@ color = ["red"]
 #[test]
 fn a_key_of_a_later_version_is_not_silently_taken() {
     let text = r#"
-[compression]
-enabled = true
+[sessions]
+write_json_snapshots = true
 [security]
 redact_secrets = false
 [model]
@@ -260,7 +260,7 @@ url = ""
     check(
         text,
         &expect![[r#"
-            warning line 2: compression: not used by this version
+            warning line 3: sessions.write_json_snapshots: not used by this version
             warning line 4: security: not used by this version
             warning line 7: model.base_url: not used by this version
             warning line 8: model.efort: not used by this version; did you mean model.effort?

@@ -340,7 +340,7 @@ samples!(steps -> ItemBody {
     ItemBody::ReviewEnded { .. } => [ItemBody::ReviewEnded { review: words() }],
     ItemBody::Sleep { .. } => [ItemBody::Sleep { duration_ms: 1 }],
     ItemBody::FailedCall { .. } => [ItemBody::FailedCall { tool: words(), error: words() }],
-    ItemBody::Compaction(_) => [ItemBody::Compaction(Compaction { by: None, before: None, after: None })],
+    ItemBody::Compaction(_) => [ItemBody::Compaction(Compaction::default())],
     ItemBody::Other { .. } => [ItemBody::Other { name: words(), raw: raw() }],
 });
 

@@ -122,7 +122,10 @@ async fn a_compaction_that_fails_says_why_and_the_conversation_goes_on(codex: Co
     let Outcome::Failed { message, .. } = events.outcome().await.outcome else {
         panic!("{:#?}", events.seen)
     };
-    assert!(message.contains("no digest today"), "{message}");
+    assert!(
+        message.contains("no digest today") && message.contains("nothing of it was dropped"),
+        "{message}"
+    );
     assert_eq!(shortened(&events.seen), 0);
     go_on(&home, &started).await;
     assert_eq!(home.model.requests().pop().unwrap().assistant_texts(), ["The word is heron."]);

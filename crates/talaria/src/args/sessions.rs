@@ -13,6 +13,7 @@ Examples:
   talaria sessions show 6171dafd
   talaria sessions search cargo test failed
   talaria sessions export 6171dafd -o talk.md
+  talaria sessions compact 6171dafd
   talaria sessions prune --older-than 30d --keep 100
   talaria exec --resume 6171dafd \"continue\"";
 
@@ -52,6 +53,9 @@ pub(crate) enum SessionsAction {
     /// Write one conversation to a file or to standard output
     #[command(after_help = EXAMPLES)]
     Export(Export),
+    /// Shorten one conversation: a summary takes the place of its beginning in the model's context
+    #[command(after_help = EXAMPLES)]
+    Compact(Compaction),
     /// Delete old conversations
     #[command(after_help = EXAMPLES)]
     Prune(Prune),
@@ -82,6 +86,16 @@ pub(crate) struct Export {
     /// Write to this file
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Options of `talaria sessions compact`.
+#[derive(Debug, Args)]
+pub(crate) struct Compaction {
+    /// The conversation: a session or task id, or a unique beginning or end of one
+    pub(crate) id: String,
+    /// Print one JSON object per event
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// How a conversation is written down.

@@ -16,11 +16,10 @@ use super::errand::{Done, Place};
 use crate::advice::Reader;
 use crate::args::{CodexRuntime, TaskAction};
 use crate::caller;
-use crate::engine::{not_done, refused, refused_id};
+use crate::engine::refused;
 use crate::trouble::{Trouble, exit};
 use crate::{context, runtime, sessions, tasks};
 use talaria_core::ids::SessionId;
-use talaria_server::client::ClientError;
 
 mod answer;
 mod choice;
@@ -124,15 +123,7 @@ async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     let compact = Compact { caller: caller::describe() };
     match place.desk.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
-        Err(error) => Err(not_shortened(&error)),
-    }
-}
-
-fn not_shortened(error: &ClientError) -> Trouble {
-    let what = "the conversation was not shortened";
-    match error {
-        ClientError::Broken(_) => not_done(what, error, "look at the conversation before you repeat it"),
-        _ => refused_id(what, error),
+        Err(error) => Err(sessions::not_shortened(&error)),
     }
 }
 

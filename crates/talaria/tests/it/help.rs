@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 58] = [
+    let texts: [(&[&str], ExpectFile); 59] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -31,6 +31,7 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["sessions", "show", "--help"], expect_file!["help/sessions-show.txt"]),
         (&["sessions", "search", "--help"], expect_file!["help/sessions-search.txt"]),
         (&["sessions", "export", "--help"], expect_file!["help/sessions-export.txt"]),
+        (&["sessions", "compact", "--help"], expect_file!["help/sessions-compact.txt"]),
         (&["sessions", "prune", "--help"], expect_file!["help/sessions-prune.txt"]),
         (&["memory", "--help"], expect_file!["help/memory.txt"]),
         (&["memory", "list", "--help"], expect_file!["help/memory-list.txt"]),

@@ -4,6 +4,7 @@
 mod aimock;
 mod asking;
 mod choosing;
+mod compacting;
 mod confined;
 mod counting;
 mod fallback;

@@ -195,7 +195,7 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
         < {"method":"mcpServer/startupStatus/updated","params":{"threadId":"t","name":"tiny","status":"failed","error":"OAuth login required"}}
           => emit warning message="MCP server tiny: OAuth login required"
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"the tool said 401 unauthorized","codexErrorInfo":"contextWindowExceeded"}}}}
-          => emit outcome code=context_window hint="start a new conversation, shorten this one (/compact in the chat), or ask for less at once" message="the tool said 401 unauthorized" next_step.step=shorten_conversation outcome=failed
+          => emit outcome code=context_window hint="shorten this conversation (`talaria sessions compact ID`, /compact in the chat), start a new one, or ask for less at once" message="the tool said 401 unauthorized" next_step.step=shorten_conversation outcome=failed
           => finish failed exit 1
     "#]]);
     check(expect![[r#"

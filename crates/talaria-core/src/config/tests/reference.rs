@@ -151,6 +151,27 @@ const KEYS: &[(&str, &str, &str)] = &[
     ),
     ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
     (
+        "auxiliary.compression",
+        "the model of the conversation",
+        "The model that summarises a conversation on the built-in loop which is shortened; the conversation's own does it if that one cannot",
+    ),
+    (
+        "compression.enabled",
+        "`true`",
+        "Whether conversations on the built-in loop are shortened before they outgrow the model's context; `/compact` works in any case",
+    ),
+    (
+        "compression.threshold",
+        "what leaves room for an answer",
+        "The part of the context at which that happens, if it is earlier",
+    ),
+    (
+        "compression.protect_first_n",
+        "`3`",
+        "Messages at the beginning that stay as they are; 0 is possible, and the system prompt always stays",
+    ),
+    ("compression.protect_last_n", "`6`", "Messages at the end that stay as they are"),
+    (
         "skills.folders",
         "none",
         "Further folders with skills, such as `~/team/skills`; Talaria lists them to new conversations",

@@ -16,7 +16,7 @@ use talaria_core::edit::{self, KeyPath, literal};
 use talaria_guard::redact::redact;
 
 /// Sections that a later version reads.
-const LATER: [&str; 6] = ["auxiliary", "compression", "memory", "security", "sessions", "skills"];
+const LATER: [&str; 5] = ["auxiliary", "memory", "security", "sessions", "skills"];
 /// Settings that have another name here, and do something else than they did.
 const NEAR: [(&str, &str); 8] = [
     ("agent.gateway_timeout", "codex.turn_timeout"),

@@ -56,6 +56,7 @@ pub(super) fn wishes(tree: &Tree) -> Wishes {
     model(tree, &mut wishes);
     effort(tree, &mut wishes);
     approvals(tree, &mut wishes);
+    compression(tree, &mut wishes);
     if tree.get("command_allowlist").and_then(Yaml::as_array).is_some_and(|list| !list.is_empty()) {
         let why = "it would let commands run without a question; add the ones you want yourself";
         wishes.refuse("command_allowlist", why, Some("approvals.allow"));
@@ -101,6 +102,23 @@ fn model(tree: &Tree, wishes: &mut Wishes) {
     }
     if let Some(runtime) = of("openai_runtime") {
         wishes.wish("model.openai_runtime", ["model", "openai_runtime"], runtime.to_lowercase());
+    }
+}
+
+/// The same names and values; the protected messages are counted alike.
+fn compression(tree: &Tree, wishes: &mut Wishes) {
+    let section = tree.get("compression");
+    for name in ["enabled", "threshold", "protect_first_n", "protect_last_n"] {
+        let value: Option<Value> = match section.and_then(|section| section.get(name)) {
+            Some(Yaml::Bool(flag)) => Some((*flag).into()),
+            Some(Yaml::Number(number)) => {
+                number.as_i64().map(Value::from).or_else(|| number.as_f64().map(Value::from))
+            }
+            _ => None,
+        };
+        if let Some(value) = value {
+            wishes.wish(&format!("compression.{name}"), ["compression", name], value);
+        }
     }
 }
 

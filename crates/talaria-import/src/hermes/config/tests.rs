@@ -93,6 +93,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         taken agent.reasoning_effort -> model.effort = "high"
         taken approvals.mode -> approvals.mode = "approval-required"
         taken approvals.deny -> approvals.deny = ["git push --force*"]
+        taken compression.enabled -> compression.enabled = true
         taken mcp_servers.github.command -> mcp_servers.github.command = "npx"
         taken mcp_servers.github.args -> mcp_servers.github.args = ["-y", "@modelcontextprotocol/server-github"]
         taken mcp_servers.github.env -> mcp_servers.github.env = { GITHUB_TOKEN = "${GITHUB_TOKEN}", LOG_LEVEL = "${LOG_LEVEL}", PORT = "8080" }
@@ -110,7 +111,6 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         left agent.gateway_timeout: Talaria has no such setting (near codex.turn_timeout)
         left agent.max_turns: Talaria has no such setting
         left approvals.timeout: Talaria has no such setting
-        left compression.enabled: a later version will read it
         left custom_providers: Talaria has no such setting (near providers.NAME)
         left model.api_key: it is a secret
         left terminal.backend: Talaria has no such setting (near codex.sandbox)
@@ -128,6 +128,9 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         [approvals]
         mode = "approval-required"
         deny = ["git push --force*"]
+
+        [compression]
+        enabled = true
 
         [mcp_servers.github]
         command = "npx"

@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("talaria/src/ps.rs", "passes the output of a background command on"),
     ("talaria/src/requests/person.rs", "renders a request that a person answers"),
     ("talaria/src/serve.rs", "the log of the engine"),
+    ("talaria/src/sessions/compact.rs", "chooses the renderer of a turn"),
     ("talaria/src/tasks/attend.rs", "chooses the renderer of a task"),
     ("talaria/src/tasks/start.rs", "asks the terminal for its name"),
     ("talaria/src/trouble.rs", "prints errors and warnings"),

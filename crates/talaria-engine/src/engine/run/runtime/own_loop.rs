@@ -18,6 +18,7 @@ mod prompt_parts;
 mod said;
 mod servers;
 mod side_question;
+mod summarising;
 mod turn;
 mod wire;
 
@@ -77,7 +78,7 @@ use prompt::ProjectNote;
 pub(crate) use prompt_parts::loop_prompt_parts;
 use servers::LoopServers;
 pub(super) use side_question::LoopSideQuestion;
-use turn::{LoopStart, RunningLoop};
+use turn::{LoopDeed, LoopStart, RunningLoop};
 
 /// The most model requests of a turn.
 const MOST_ROUNDS: u32 = 200;
@@ -110,6 +111,8 @@ pub(crate) struct LoopRuntime {
     warned_effort: Option<(String, String)>,
     /// The words about models of the fallback chain that people have read.
     warned_fallbacks: Vec<String>,
+    /// The last warning about the model that is to summarise.
+    warned_summariser: Option<String>,
 }
 
 /// The provider of a turn.
@@ -205,6 +208,7 @@ pub(super) async fn open(
         read: Arc::default(),
         warned_effort: None,
         warned_fallbacks: Vec::new(),
+        warned_summariser: None,
     };
     Ok((runtime, opened))
 }
@@ -282,10 +286,6 @@ impl LoopRuntime {
         prompt: Prompt,
         journal: &'a mut Journal,
     ) -> Result<RunningLoop<'a>, Box<Report>> {
-        if prompt.deed == Deed::Compaction {
-            let why = "conversations on the built-in loop cannot be compacted";
-            return Err(Box::new(failed(FailureCode::NotSent, why)));
-        }
         let provider = self.provider().await?;
         // A turn of an earlier engine waits for its key like one that was in the middle of its work.
         let is_asked_here = !self.surroundings.is_own();
@@ -305,8 +305,13 @@ impl LoopRuntime {
         for call in log.open_calls() {
             left.push(self.left_result(journal, call).await);
         }
-        let StoredLog { head, mut entries, mut next, .. } = log;
+        let is_compaction = prompt.deed == Deed::Compaction;
         let ordinal = journal.ordinal();
+        let said_at =
+            log.next + u64::from(log.head.is_none()) + u64::try_from(left.len()).unwrap_or_default();
+        let request = (!is_compaction).then_some(said_at);
+        let (compaction, summarisers) = self.compaction(&provider, &log, request, journal).await;
+        let StoredLog { head, mut entries, mut next, prefix_epoch, .. } = log;
         let head = match head {
             Some(head) => head,
             None => {
@@ -329,9 +334,10 @@ impl LoopRuntime {
                 head
             }
         };
-        for item in left.into_iter().chain([LogItem::User { parts }]) {
+        let said = (!is_compaction).then_some(LogItem::User { parts });
+        for item in left.into_iter().chain(said) {
             let entry = LogEntry::own(next, item);
-            let row = log::row(journal.services(), ordinal, &entry).ok_or_else(unsealed)?;
+            let row = log::row(journal.services(), ordinal, prefix_epoch, &entry).ok_or_else(unsealed)?;
             journal.change(Change::History(row));
             entries.push(entry);
             next += 1;
@@ -350,17 +356,27 @@ impl LoopRuntime {
         if let Some(message) = self.effort_warning(&provider.found.profile) {
             journal.event(Event::Warning { message });
         }
+        if self.warned_summariser != summarisers.warning {
+            self.warned_summariser.clone_from(&summarisers.warning);
+            for message in summarisers.warning.iter().cloned() {
+                journal.event(Event::Warning { message });
+            }
+        }
         journal.keep().await.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let models = self.models(&provider, journal);
-        let setup = self.setup_with(&models, turn.clone(), head);
+        let setup = LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
         let machine = LoopTurn::new(setup, entries, LeftTurn::default());
+        let deed = if is_compaction { LoopDeed::Compaction { is_done: false } } else { LoopDeed::Words };
         let start = LoopStart {
             engine: Arc::clone(&self.engine),
             ordinal,
+            deed,
+            prefix_epoch,
             machine,
             models,
             provider,
+            summarisers: summarisers.providers,
             limit: prompt.limit,
             journal,
         };
@@ -391,14 +407,20 @@ impl LoopRuntime {
         let log = self.read_log(journal).await?;
         let ordinal = journal.ordinal();
         let text = log.said_in(ordinal);
-        let StoredLog { head, entries, .. } = log;
+        let (compaction, summarisers) =
+            self.compaction(&provider, &log, log.request_of(ordinal), journal).await;
+        let deed = match prompt.deed {
+            Deed::Compaction => LoopDeed::Compaction { is_done: log.is_compacted_in(ordinal) },
+            _ => LoopDeed::Words,
+        };
+        let StoredLog { head, entries, prefix_epoch, .. } = log;
         let head = head.ok_or_else(unsealed)?;
         let attempts = journal.services().store.model_attempts(&self.session, ordinal).await;
         let attempts = attempts.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let turn = self.turn_id(ordinal);
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let models = self.models(&provider, journal);
-        let setup = self.setup_with(&models, turn.clone(), head);
+        let setup = LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
         let made = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
         let is_answered = attempts.last().is_some_and(|last| last.ending == Some(AttemptEnding::Completed));
         let last = attempts.last().filter(|last| last.ending == Some(AttemptEnding::Incomplete));
@@ -410,9 +432,12 @@ impl LoopRuntime {
         let start = LoopStart {
             engine: Arc::clone(&self.engine),
             ordinal,
+            deed,
+            prefix_epoch,
             machine,
             models,
             provider,
+            summarisers: summarisers.providers,
             limit: prompt.limit.map(|limit| limit.saturating_sub(flown.flight.used)),
             journal,
         };
@@ -579,6 +604,7 @@ impl LoopRuntime {
             head: request,
             omissions: provider.omissions(&self.engine.provider_keys.health),
             rounds: MOST_ROUNDS,
+            compaction: None,
             profile,
             rests_until: None,
             fallbacks: Vec::new(),
@@ -706,17 +732,28 @@ impl RunningLoop<'_> {
     /// What an earlier engine showed of an answer that never ended does not count.
     fn void_unfinished(&mut self, events: &[Event], attempt: u64) {
         let mut open: Vec<ItemId> = Vec::new();
+        let mut compacting: Option<ItemId> = None;
         for event in events {
             match event {
+                Event::ItemStarted { item } if matches!(item.body, ItemBody::Compaction(_)) => {
+                    compacting = Some(item.id.clone());
+                }
                 Event::ItemStarted { item }
                     if matches!(item.body, ItemBody::AgentMessage { .. } | ItemBody::Reasoning { .. }) =>
                 {
                     open.push(item.id.clone());
                 }
-                Event::ItemCompleted { item } => open.retain(|id| *id != item.id),
+                Event::ItemCompleted { item } => {
+                    open.retain(|id| *id != item.id);
+                    compacting = compacting.filter(|id| *id != item.id);
+                }
+                Event::ItemAbandoned { item, .. } => compacting = compacting.filter(|id| id != item),
                 Event::AttemptVoid { items, .. } => open.retain(|id| !items.contains(id)),
                 _ => {}
             }
+        }
+        if let Some(item) = compacting {
+            self.tell(Event::ItemAbandoned { item, why: None });
         }
         if !open.is_empty() {
             let why = "Talaria was stopped while the answer arrived".to_owned();

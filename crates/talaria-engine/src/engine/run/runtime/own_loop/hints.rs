@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use talaria_agent::history::{LogEntry, LogItem, LogPart};
+use talaria_agent::history::{LogEntry, LogItem, LogPart, in_force};
 use talaria_guard::redact::redact;
 use talaria_tools::call::MachineCall;
 
@@ -32,7 +32,7 @@ pub(super) struct ProjectHints {
 impl ProjectHints {
     /// Reads from the history which instructions were brought by results.
     pub(super) fn new(cwd: &Path, entries: &[LogEntry]) -> Self {
-        let parts = entries.iter().filter_map(|entry| match &entry.item {
+        let parts = in_force(entries).into_iter().filter_map(|entry| match &entry.item {
             LogItem::Result { parts, .. } => parts.get(1..),
             _ => None,
         });

@@ -18,7 +18,7 @@ use crate::engine::journal::EngineServices;
 
 /// How many entries are read at once.
 const PAGE: u32 = 500;
-/// The requests of a conversation have one beginning; a compaction would begin another.
+/// The requests of a conversation have one beginning until a compaction begins another.
 const FIRST_PREFIX: i64 = 0;
 
 /// The tools that show or change a file, whose results say what its content is.
@@ -58,6 +58,8 @@ pub(super) struct StoredLog {
     pub(super) turns: Vec<i64>,
     /// The number of the next entry.
     pub(super) next: u64,
+    /// How many compactions there were.
+    pub(super) prefix_epoch: i64,
 }
 
 /// Why a history cannot be used.
@@ -77,6 +79,7 @@ pub(super) async fn read(services: &EngineServices, session: &SessionId) -> Resu
         let page = services.store.model_history(session, from, PAGE).await?;
         let is_last = page.len() < PAGE as usize;
         for row in page {
+            log.prefix_epoch = row.prefix_epoch;
             let json = services.seal.reveal(&row.sealed).ok_or(LogError::Sealed)?;
             match serde_json::from_str(&json).map_err(|_| LogError::Sealed)? {
                 StoredEntry::Head(head) => log.head = Some(head),
@@ -104,6 +107,28 @@ impl StoredLog {
             _ => None,
         };
         of_turn.filter_map(|(entry, _)| said(entry)).next()
+    }
+
+    /// Did a compaction end in this turn?
+    pub(super) fn is_compacted_in(&self, ordinal: i64) -> bool {
+        let of_turn = self.entries.iter().zip(&self.turns).filter(|(_, turn)| **turn == ordinal);
+        of_turn.into_iter().any(|(entry, _)| matches!(entry.item, LogItem::Summary { .. }))
+    }
+
+    /// The first words of the person in a turn.
+    pub(super) fn request_of(&self, ordinal: i64) -> Option<u64> {
+        let mut of_turn = self.entries.iter().zip(&self.turns).filter(|(_, turn)| **turn == ordinal);
+        of_turn.find(|(entry, _)| matches!(entry.item, LogItem::User { .. })).map(|(entry, _)| entry.seq)
+    }
+
+    /// The last answer since the last compaction: its turn, its attempt, and its first entry.
+    pub(super) fn last_answer(&self) -> Option<(i64, u64, u64)> {
+        let since = self.entries.iter().zip(&self.turns).rev();
+        let mut since = since.take_while(|(entry, _)| !matches!(entry.item, LogItem::Summary { .. }));
+        let (entry, turn, attempt) =
+            since.find_map(|(entry, turn)| entry.attempt.map(|attempt| (entry, *turn, attempt)))?;
+        let earlier = since.take_while(|(entry, of)| entry.attempt == Some(attempt) && **of == turn);
+        Some((turn, attempt, earlier.last().map_or(entry.seq, |(entry, _)| entry.seq)))
     }
 
     /// The calls that have no result, each with its turn.
@@ -151,9 +176,15 @@ pub(super) fn digest_in(result: &str) -> Option<ContentDigest> {
     ContentDigest::from_shown(rest.split('.').next()?)
 }
 
-/// The row of an entry.
-pub(super) fn row(services: &EngineServices, ordinal: i64, entry: &LogEntry) -> Option<NewHistoryEntry> {
-    sealed(services, ordinal, entry.seq, &StoredEntry::Log(entry.clone()))
+/// The row of an entry; `prefix_epoch` counts the compactions before it, and one that it ends.
+pub(super) fn row(
+    services: &EngineServices,
+    ordinal: i64,
+    prefix_epoch: i64,
+    entry: &LogEntry,
+) -> Option<NewHistoryEntry> {
+    let row = sealed(services, ordinal, entry.seq, &StoredEntry::Log(entry.clone()))?;
+    Some(NewHistoryEntry { prefix_epoch, ..row })
 }
 
 /// The row of the head.
@@ -174,4 +205,33 @@ fn sealed(services: &EngineServices, ordinal: i64, seq: u64, entry: &StoredEntry
         prefix_epoch: FIRST_PREFIX,
         sealed: services.seal.close(&json).ok()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use talaria_agent::history::LogPart;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_before_a_compaction_says_nothing_about_the_size_of_the_next_request() {
+        let parts = || vec![LogPart::text("x")];
+        let user = |seq| LogEntry::own(seq, LogItem::User { parts: parts() });
+        let answer = |seq, attempt| {
+            let item = LogItem::Assistant { parts: parts(), phase: None };
+            LogEntry { attempt: Some(attempt), ..LogEntry::own(seq, item) }
+        };
+        let summary = LogItem::Summary { text: "s".to_owned(), before: Vec::new(), after: vec![5] };
+        let mut log = StoredLog {
+            entries: vec![user(1), answer(2, 1), answer(3, 2), answer(4, 2), user(5)],
+            turns: vec![1, 1, 1, 1, 2],
+            ..StoredLog::default()
+        };
+        assert_eq!(log.last_answer(), Some((1, 2, 3)), "all entries of the last attempt are new");
+        assert_eq!((log.request_of(2), log.request_of(3)), (Some(5), None));
+        log.entries.push(LogEntry::own(6, summary));
+        log.turns.push(2);
+        assert_eq!(log.last_answer(), None);
+        assert!(log.is_compacted_in(2) && !log.is_compacted_in(1));
+    }
 }

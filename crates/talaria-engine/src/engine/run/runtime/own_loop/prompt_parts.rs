@@ -2,7 +2,7 @@
 //! history as it is rendered for the provider in force. Nothing here is estimated but by the reader.
 
 use talaria_agent::encode::{RequestHead, RequestOmissions, RequestRenderer};
-use talaria_agent::history::ModelIssuer;
+use talaria_agent::history::{ModelIssuer, in_force};
 use talaria_core::api::ContextPart;
 use talaria_core::memory::snapshot::MemorySnapshot;
 use talaria_core::prompt_cost::part;
@@ -78,7 +78,7 @@ fn history_bytes(engine: &Inner, row: &SessionRow, log: StoredLog) -> Option<u64
     let tools = loop_tools().into_iter().map(super::tool_spec).collect();
     let head = RequestHead::new(model, system, tools, row.id.as_str());
     let mut renderer = RequestRenderer::new(&profile, issuer, head, RequestOmissions::default());
-    log.entries.iter().for_each(|entry| renderer.push(entry));
+    in_force(&log.entries).into_iter().for_each(|entry| renderer.push(entry));
     // Entries that share a message share its bytes.
     let mut end = 0;
     let mut bytes = 0;

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use talaria_agent::attempt::{AttemptEnd, WireNews};
 use talaria_agent::failure::{FailureClass, ModelFailure};
-use talaria_agent::history::{CallDisposition, LogPart};
+use talaria_agent::history::{CallDisposition, LogEntry, LogItem, LogPart};
 use talaria_agent::key_pool::PooledKey;
 use talaria_agent::loop_turn::{
-    EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, ModelChange, PlannedAttempt, RequestedCall,
+    AttemptPurpose, EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, ModelChange, PlannedAttempt,
+    RequestedCall,
 };
 use talaria_agent::rendered::RenderedRequest;
 use talaria_codex::conversation::{Command, NotKept, Watcher as _, When, mint_ticket};
@@ -25,7 +26,8 @@ use talaria_core::request::{Answer, Ask, Decision, Who};
 use talaria_core::transcript::{ProjectionLimits, Projector};
 use talaria_core::veil::{EventRedactor, cover_report};
 use talaria_store::{
-    Change, ModelAttemptEnd, RequestFilter, RequestPatch, RequestRow, RequestState, ToolCallKey, UsagePurpose,
+    Change, ModelAttemptEnd, NewHistoryEntry, RequestFilter, RequestPatch, RequestRow, RequestState,
+    ToolCallKey, UsagePurpose,
 };
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -77,6 +79,11 @@ pub(super) struct RunningLoop<'a> {
     /// The models that may answer; the chosen one first.
     models: Vec<LoopProvider>,
     pub(super) scene: CallScene,
+    /// Other models that summarise the conversation.
+    summarisers: Vec<LoopProvider>,
+    deed: LoopDeed,
+    /// Counts the prefixes of the conversation.
+    prefix_epoch: i64,
     pub(super) ordinal: i64,
     epoch: Instant,
     wire: Option<WireFeed>,
@@ -110,10 +117,24 @@ pub(super) struct RunningLoop<'a> {
     veil: EventRedactor,
     deadline: Deadline,
     planned: u64,
+    /// What that attempt is for.
+    purpose: AttemptPurpose,
     /// Calls whose results are part of the history with the next entries.
     answered: Vec<ToolCallKey>,
     /// Requests that were declined without a person.
     declined: u32,
+}
+
+/// What a turn is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoopDeed {
+    /// Words of the person are answered.
+    Words,
+    /// The conversation is shortened, and nothing else.
+    Compaction {
+        /// An earlier engine did it.
+        is_done: bool,
+    },
 }
 
 /// What a turn is begun with.
@@ -125,6 +146,9 @@ pub(super) struct LoopStart<'a> {
     pub(super) models: Vec<LoopProvider>,
     /// The chosen one.
     pub(super) provider: LoopProvider,
+    pub(super) summarisers: Vec<LoopProvider>,
+    pub(super) deed: LoopDeed,
+    pub(super) prefix_epoch: i64,
     pub(super) ordinal: i64,
     pub(super) limit: Option<Duration>,
 }
@@ -146,7 +170,8 @@ impl<'a> RunningLoop<'a> {
     ) -> Self {
         let (sender, messages) = mpsc::channel(WAITING_MESSAGES);
         let (stop, stopped) = watch::channel(false);
-        let LoopStart { engine, journal, machine, models, provider, ordinal, limit } = start;
+        let LoopStart { engine, journal, machine, models, provider, summarisers, .. } = start;
+        let LoopStart { deed, prefix_epoch, ordinal, limit, .. } = start;
         let keys = engine.provider_keys.subscribe();
         journal.count_attempts();
         Self {
@@ -156,6 +181,9 @@ impl<'a> RunningLoop<'a> {
             provider,
             models,
             scene: scene(sender, stopped),
+            summarisers,
+            deed,
+            prefix_epoch,
             ordinal,
             epoch: Instant::now(),
             wire: None,
@@ -178,6 +206,7 @@ impl<'a> RunningLoop<'a> {
             veil: EventRedactor::default(),
             deadline: Deadline::new(limit),
             planned: 0,
+            purpose: AttemptPurpose::Answer,
             answered: Vec::new(),
             declined: 0,
         }
@@ -227,7 +256,10 @@ impl<'a> RunningLoop<'a> {
         if let Some(by) = self.stopped_by {
             self.interrupt(by);
         } else if !early.iter().any(|command| matches!(command, Command::Interrupt { .. })) {
-            self.machine.begin(moment);
+            match self.deed {
+                LoopDeed::Words => self.machine.begin(moment),
+                LoopDeed::Compaction { is_done } => self.machine.begin_compaction(moment, is_done),
+            }
         }
         for command in early {
             self.obey(command).await?;
@@ -276,7 +308,8 @@ impl<'a> RunningLoop<'a> {
                 }
                 LoopOutput::Plan(planned) => self.plan(&planned),
                 LoopOutput::Send(request) => {
-                    self.journal.point("model-request");
+                    let is_answer = self.purpose == AttemptPurpose::Answer;
+                    self.journal.point(if is_answer { "model-request" } else { "summary-request" });
                     self.journal.keep().await?;
                     self.send(request, self.planned).await?;
                 }
@@ -287,10 +320,8 @@ impl<'a> RunningLoop<'a> {
                 }
                 LoopOutput::Append(entries) => {
                     self.journal.point("model-history");
-                    for entry in &entries {
-                        if let Some(row) = log::row(self.journal.services(), self.ordinal, entry) {
-                            self.journal.change(Change::History(row));
-                        }
+                    for row in self.history_rows(&entries) {
+                        self.journal.change(Change::History(row));
                     }
                     self.confirm_answers(None);
                     // The history has the results: the ledger need not keep them.
@@ -346,11 +377,17 @@ impl<'a> RunningLoop<'a> {
     }
 
     fn plan(&mut self, planned: &PlannedAttempt) {
-        self.planned = planned.number;
-        if let Some(model) = self.models.get(planned.place) {
+        (self.planned, self.purpose) = (planned.number, planned.purpose);
+        if planned.purpose == AttemptPurpose::Answer
+            && let Some(model) = self.models.get(planned.place)
+        {
             self.provider = model.clone();
         }
-        let row = attempt_rows::planned(self.ordinal, UsagePurpose::Turn, &self.provider, planned);
+        let purpose = match planned.purpose {
+            AttemptPurpose::Answer => UsagePurpose::Turn,
+            AttemptPurpose::Summary { .. } => UsagePurpose::Compaction,
+        };
+        let row = attempt_rows::planned(self.ordinal, purpose, self.asked(), planned);
         let key = row.key;
         self.journal.change(Change::NewAttempt(row));
         self.take_key();
@@ -371,12 +408,15 @@ impl<'a> RunningLoop<'a> {
     /// Takes the key for the next request.
     fn take_key(&mut self) {
         self.keys.mark_unchanged();
-        let LoopProvider { found, surroundings, .. } = &self.provider;
-        let keys = &self.engine.provider_keys;
-        self.key = keys.take(found, surroundings, &self.engine.home, self.kept_key.as_ref());
+        let is_answer = self.purpose == AttemptPurpose::Answer;
+        let LoopProvider { found, surroundings, .. } = self.asked();
+        let kept = self.kept_key.as_ref().filter(|_| is_answer);
+        self.key = self.engine.provider_keys.take(found, surroundings, &self.engine.home, kept);
         let spare = match &self.key {
             RequestKey::Leased { lease, spare } => {
-                self.kept_key = Some(lease.pooled().clone());
+                if is_answer {
+                    self.kept_key = Some(lease.pooled().clone());
+                }
                 *spare
             }
             _ => 0,
@@ -393,6 +433,13 @@ impl<'a> RunningLoop<'a> {
         let key = match &self.key {
             RequestKey::NotNeeded => None,
             RequestKey::Leased { lease, .. } => Some(lease.key().clone()),
+            // The conversation does not wait for the key of a model that only summarises.
+            RequestKey::Missing { variables } if self.purpose != AttemptPurpose::Answer => {
+                let text = format!("there is no key: set {}", variables.join(" or "));
+                let failure = ModelFailure::transport(FailureClass::Auth, text);
+                self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
+                return Ok(());
+            }
             RequestKey::Missing { variables } => {
                 let variables = variables.clone();
                 let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
@@ -402,7 +449,7 @@ impl<'a> RunningLoop<'a> {
                 return self.journal.keep().await.map_err(Unrecorded::from);
             }
             RequestKey::Busy => {
-                let title = &self.provider.found.profile.title;
+                let title = &self.asked().found.profile.title;
                 let message = format!(
                     "waiting for a key of {title}: all of them have as many requests as they may have"
                 );
@@ -417,7 +464,7 @@ impl<'a> RunningLoop<'a> {
             }
         };
         let name = AttemptName { session: &self.scene.session, ordinal: self.ordinal, attempt };
-        let endpoint = LoopEndpoint::new(&self.engine, &self.provider, key, name);
+        let endpoint = LoopEndpoint::new(&self.engine, self.asked(), key, name);
         self.wire = Some(WireFeed::send(Arc::clone(&self.engine.models), endpoint, *request, attempt));
         Ok(())
     }
@@ -443,6 +490,25 @@ impl<'a> RunningLoop<'a> {
         self.send(request, attempt).await
     }
 
+    /// The provider of the attempt that was planned last.
+    fn asked(&self) -> &LoopProvider {
+        let configured = match self.purpose {
+            AttemptPurpose::Summary { by: Some(by) } => self.summarisers.get(by),
+            AttemptPurpose::Summary { by: None } | AttemptPurpose::Answer => None,
+        };
+        configured.unwrap_or(&self.provider)
+    }
+
+    /// The rows of new entries. A summary begins another prefix.
+    fn history_rows(&mut self, entries: &[LogEntry]) -> Vec<NewHistoryEntry> {
+        let mut rows = Vec::with_capacity(entries.len());
+        for entry in entries {
+            self.prefix_epoch += i64::from(matches!(entry.item, LogItem::Summary { .. }));
+            rows.extend(log::row(self.journal.services(), self.ordinal, self.prefix_epoch, entry));
+        }
+        rows
+    }
+
     fn close_wire(&mut self, attempt: u64) {
         let Some(wire) = self.wire.take_if(|wire| wire.attempt() == attempt) else { return };
         // A turn that is stopped closes the connection at once.
@@ -454,11 +520,10 @@ impl<'a> RunningLoop<'a> {
     fn end_attempt(&mut self, ended: &EndedAttempt) {
         self.wire = None;
         self.settle_key(ended);
-        self.journal.point("model-answer");
-        let services = self.journal.services();
-        let items =
-            ended.entries.iter().filter_map(|entry| log::row(services, self.ordinal, entry)).collect();
-        let end = ModelAttemptEnd { items, ..attempt_rows::ended(&self.provider, ended) };
+        let is_answer = self.purpose == AttemptPurpose::Answer;
+        self.journal.point(if is_answer { "model-answer" } else { "summary-answer" });
+        let items = self.history_rows(&ended.entries);
+        let end = ModelAttemptEnd { items, ..attempt_rows::ended(self.asked(), ended) };
         let key = attempt_rows::key(self.ordinal, ended.number);
         self.journal.change(Change::AttemptEnd(key, Box::new(end)));
     }
@@ -475,7 +540,7 @@ impl<'a> RunningLoop<'a> {
                 if let Some(lease) = &lease {
                     lease.worked(ended.tokens.usage().total);
                 }
-                self.engine.provider_keys.health.answered(&self.provider.name());
+                self.engine.provider_keys.health.answered(&self.asked().name());
             }
             AttemptEnd::Failed(failure) => {
                 if let Some(lease) = &lease {
@@ -714,7 +779,8 @@ impl<'a> RunningLoop<'a> {
             Command::Interrupt { by } => self.interrupt(by),
             Command::Report { event } => self.tell(*event),
             Command::Say { input, when, limit, kept } => {
-                let took = if when == When::Now && !self.machine.is_over() && !*self.stop.borrow() {
+                let is_read = self.deed == LoopDeed::Words && !self.machine.is_over();
+                let took = if when == When::Now && is_read && !*self.stop.borrow() {
                     let parts = super::input_parts(&input);
                     match parts {
                         Ok(parts) => {
