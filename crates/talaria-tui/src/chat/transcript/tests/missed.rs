@@ -29,7 +29,7 @@ fn notes(before: Vec<Event>, after: Vec<Event>) -> String {
     for event in &events[from..] {
         feed(&mut transcript, std::slice::from_ref(event));
         let screen = screen(&mut transcript, 300, 30);
-        told += screen.lines().find(|line| line.contains("did not run")).unwrap_or("-");
+        told += screen.lines().find(|line| line.contains("was down for a while")).unwrap_or("-");
         told += "\n";
     }
     told
@@ -126,7 +126,7 @@ fn what_may_lie_in_a_hole_is_missing_until_it_was_looked_at() {
             sample::interrupted(),
         ],
     );
-    let is_said = |transcript: &mut Transcript| screen(transcript, 60, 30).contains("did not run");
+    let is_said = |transcript: &mut Transcript| screen(transcript, 60, 30).contains("was down for a while");
     for page in [3, 4, 5, 6] {
         let (older, here) = events.split_at(page - 1);
         let mut transcript = fed(LOOK, here);
