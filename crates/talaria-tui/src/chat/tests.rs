@@ -238,6 +238,7 @@ fn offers() -> Box<Offers> {
         model: None,
         effort: None,
         provider: Some("openai".into()),
+        untrusted: false,
         sandbox: Some("workspace-write".into()),
         approval: Some("on-request".into()),
         limits: None,
