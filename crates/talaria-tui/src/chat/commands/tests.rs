@@ -30,6 +30,7 @@ fn help_lists_every_command() {
     expect![[r#"
         /new                        start a new conversation; the old one is kept
         /resume [SESSION]           resume a conversation, or choose one
+        /rename TITLE               change the title of this conversation
         /sessions                   list conversations, latest activity first
         /search WORDS               search the text of all conversations
         /model [MODEL]              choose the model from the next turn on
@@ -72,6 +73,9 @@ fn keys_are_told_in_a_row_each() {
         Esc                  close a list or panel, else stop the running turn
         Ctrl-C               stop a ! command, else the turn, else clear; twice: leave
         Ctrl-D               leave, if the input is empty; turns continue
+        y s a n r x, 1-9     answer a request: the keys beside its choices
+        Up, Down, Enter      mark a choice of a request, and take the marked one
+        u                    accept a long patch after the list of its files
         Ctrl-G               switch between a request and the input
         F1, ?                show the keys
         F2                   show the open requests of all conversations

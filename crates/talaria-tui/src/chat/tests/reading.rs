@@ -32,7 +32,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
         ── 1-15/47; 16-47 not seen yet: Space or PageDown ──
         [y] yes, once  [s] yes, for this session  [n] no, continue
         [r] no, and say why  [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
@@ -83,8 +83,8 @@ fn the_panel_in_small_windows_keeps_the_command_and_the_keys() {
     .assert_eq(&play.screen());
     play.size = (20, 5);
     expect![[r#"
-        ? Codex asks to run
-        a command
+        ? The model asks to
+        run a command
         unseen 3-25: Space
         [y/s/n/r/x]
         ? waiting for you
@@ -125,10 +125,10 @@ fn a_long_command_with_itself_as_the_rule_is_read_once_and_the_rows_that_are_mis
         play.press("PageDown").settle();
     }
     expect![[r#"
-        ── 1-15/69; 16-69 not seen yet: Space or PageDown ──
-        ── 55-69/69; 16-54 not seen yet: PageUp ──
-        ── 16-29/69; 30-54 not seen yet: Space or PageDown ──
-        ── 30-43/69; 44-54 not seen yet: Space or PageDown ──
+        ── 1-15/70; 16-70 not seen yet: Space or PageDown ──
+        ── 56-70/70; 16-55 not seen yet: PageUp ──
+        ── 16-29/70; 30-55 not seen yet: Space or PageDown ──
+        ── 30-43/70; 44-55 not seen yet: Space or PageDown ──
     "#]]
     .assert_eq(&told);
     play.wishes();
@@ -168,10 +168,10 @@ fn rows_that_were_not_seen_are_named_in_narrow_windows_with_a_key_that_every_key
         30: 28-34/34, unseen 8-27: Up
         30: 1-10/34, unseen 11-27: Down
         30: ── 1-11/34; 12-27 unseen ──
-        22: unseen 12-40: Space
-        22: unseen 12-29: Up
-        22: unseen 12-29: Down
-        22: 1-11/40, unseen 12-29
+        22: unseen 12-41: Space
+        22: unseen 12-30: Up
+        22: unseen 12-30: Down
+        22: 1-11/41, unseen 12-30
         20: unseen 12-44: Space
         20: unseen 12-33: Up
         20: unseen 12-33: Down
