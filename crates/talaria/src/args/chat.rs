@@ -53,7 +53,7 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   talaria resume                        # a list: type to search, Enter opens
   talaria resume 6171dafd
-  talaria resume 6171dafd \"go on\"";
+  talaria resume 6171dafd \"continue\"";
 
 /// Options of `talaria resume`.
 #[derive(Debug, Args)]

@@ -30,12 +30,12 @@ fn help_lists_every_command() {
     expect![[r#"
         /new                        start a new conversation; the old one is kept
         /resume [SESSION]           resume a conversation, or choose one
-        /rename TITLE               change the title of this conversation
         /sessions                   list conversations, latest activity first
         /search WORDS               search the text of all conversations
         /model [MODEL]              choose the model from the next turn on
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
+        /rename TITLE               change the title of this conversation
         /usage                      show the tokens used and the limits of the account
         /context                    show what every part of the prompt costs
         /memory [ACTION] …          list what is remembered, undo, approve, …

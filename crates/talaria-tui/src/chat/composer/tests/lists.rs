@@ -19,11 +19,11 @@ fn a_slash_lists_commands_with_their_help() {
         › /▏
         |  /new        start a new conversation; the old one is kept
         |  /resume     resume a conversation, or choose one
-        |  /rename     change the title of this conversation
         |  /sessions   list conversations, latest activity first
         |  /search     search the text of all conversations
         |  /model      choose the model from the next turn on
         |  /reasoning  choose the reasoning effort from the next turn
+        |  /compact    shorten the model's context
         |  … 20 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
