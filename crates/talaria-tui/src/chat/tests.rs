@@ -22,6 +22,7 @@ mod choosing;
 mod elsewhere;
 mod first_prompt;
 mod first_screen;
+mod fuzz;
 mod holding;
 mod lasting;
 mod leaving;
