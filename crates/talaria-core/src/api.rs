@@ -40,8 +40,8 @@ pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use review::ReviewInfo;
 pub use session::{
     CodexOrigin, CodexProgram, Compact, Interrupt, Kind, LocalCaller, NewSession, NewTurn, Numbered, Prune,
-    Pruned, PrunedSession, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionOrigin, SessionQuery,
-    SessionStarted, StoredMessage, TurnInfo, When,
+    Pruned, PrunedSession, RenameSession, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionOrigin,
+    SessionQuery, SessionStarted, StoredMessage, TurnInfo, When,
 };
 pub use shell::{Shell, ShellNews, ShellStream};
 pub use skills::{

@@ -132,6 +132,24 @@ pub fn show_counted<'a>(
     out
 }
 
+/// The files of a long patch, a line each below their number and what they add up to.
+pub fn file_list(changes: &[FileChange], paint: Paint) -> StyledText {
+    let each: Vec<Counts> = changes.iter().map(counts).collect();
+    let added: usize = each.iter().map(|counts| counts.added).sum();
+    let removed: usize = each.iter().map(|counts| counts.removed).sum();
+    let plural = if changes.len() == 1 { "" } else { "s" };
+    let mut out = StyledText::default();
+    let total =
+        format!("  {} file{plural}, +{added} {}{removed} lines:", changes.len(), paint.sign("−", "-"));
+    paint.push(&mut out, Style::BOLD, &total);
+    out.end_line();
+    for (change, counts) in changes.iter().zip(each) {
+        out.push_plain(&format!("    {}", file(change, counts, paint)));
+        out.end_line();
+    }
+    out
+}
+
 /// One line about all files: `src/a.rs (+3 −1), b.rs (new, +2)`.
 pub(crate) fn summary(changes: &[FileChange], paint: Paint) -> String {
     summary_counted(changes.iter().map(|change| (change, counts(change))), paint)

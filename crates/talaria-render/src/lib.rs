@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `terminal`, `json`, `quiet`, `split` | the renderers of a turn: the same events for people, scripts and shells |
 //! | `canvas`, `stage`, `message` | settled text with a draft below it, the layout of the output, growing messages |
-//! | `tool_line`, `own_tool`, `step_note`, `news`, `notice`, `repeats`, `heading` | the lines of steps and around them |
+//! | `tool_line`, `shell_wrapper`, `own_tool`, `step_note`, `news`, `notice`, `repeats`, `heading` | the lines of steps and around them |
 //! | `spinner` | the current activity |
 //! | `question`, `prompt`, `dialog` | a question to a person, the prompt below it, how typed lines become an answer |
 //! | `markdown`, `block`, `inline`, `table`, `highlight`, `diff` | Markdown while it streams in, code and changes of files |
@@ -51,6 +51,7 @@ pub mod question;
 mod quiet;
 mod repeats;
 mod rows;
+mod shell_wrapper;
 pub mod spinner;
 mod split;
 mod stage;
@@ -83,6 +84,8 @@ pub use paint::{Paint, cut};
 pub use quiet::{Quiet, complaint};
 pub use repeats::counted;
 pub use rows::{field, in_rows, styled_in_rows};
+/// A duration in milliseconds as short text; the subject of a request.
+pub use shell_wrapper::unwrapped;
 pub use split::SplitRenderer;
 pub use style::{Color, Style};
 pub use styled::{StyledLine, StyledSpan, StyledText};
@@ -91,8 +94,7 @@ pub use talaria_guard::plain::one_line as plain_line;
 /// For messages outside of a turn: text is made harmless, and line ends are kept.
 pub use talaria_guard::plain::sanitize as plain;
 pub use terminal::{HELD_NOTICE, TerminalRenderer};
-/// A duration in milliseconds as short text; the subject of a request.
-pub use tool_line::{about, elapsed, unwrapped};
+pub use tool_line::{about, elapsed};
 
 /// The next prompt of a person who answers a question line by line, as shown before the cursor.
 pub fn wanted(dialog: &Dialog, look: Look) -> StyledText {

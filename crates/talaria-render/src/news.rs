@@ -12,7 +12,7 @@ use talaria_core::item::{Item, ItemBody};
 use talaria_core::request::Who;
 
 use super::paint::Paint;
-use super::{step_note, tool_line};
+use super::{shell_wrapper, step_note, tool_line};
 
 /// From how many percent on a limit is worth a line.
 const NEARLY_FULL: f64 = 80.0;
@@ -76,12 +76,12 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
             "still running in the background ({}; stop it with `talaria ps stop {}`): {}",
             command.id,
             command.id,
-            tool_line::unwrapped(&command.command)
+            shell_wrapper::unwrapped(&command.command)
         )),
         Event::BackgroundEnded { id, command, end, exit_code, .. } => Aside(format!(
             "background command {id} {}: {}",
             end.words(*exit_code),
-            tool_line::unwrapped(command)
+            shell_wrapper::unwrapped(command)
         )),
         Event::TerminalsEnded { message } => Aside(message.clone()),
         Event::HostReplaced { message } => Warning(message.clone()),

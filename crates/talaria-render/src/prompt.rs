@@ -7,6 +7,7 @@ use talaria_core::request::{Ask, Decision, Wish};
 
 use super::paint::Paint;
 use super::question::{field_text, question_text, quoted};
+use super::sanitize::reveal_line;
 use super::style::Style;
 use super::styled::StyledText;
 use crate::dialog::{Dialog, Step};
@@ -14,6 +15,7 @@ use crate::dialog::{Dialog, Step};
 const STOP: (&str, &str) = ("x", "no, stop the turn");
 const DECLINE: (&str, &str) = ("n", "no, continue");
 const WHY: (&str, &str) = ("r", "no, and say why");
+const OTHER: (&str, &str) = ("o", "something else");
 
 /// The next prompt, as shown before the cursor.
 pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
@@ -37,7 +39,7 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
                     let first = format!("1-{}", question.options.len());
                     let meaning = format!("your answer{unseen}");
                     let mut choices = vec![(first.as_str(), meaning.as_str())];
-                    choices.extend(question.other.then_some(("o", "something else")));
+                    choices.extend(question.other.then_some(OTHER));
                     choices.extend([DECLINE, WHY, STOP]);
                     out.append(keys(&choices, paint, width));
                 }
@@ -56,6 +58,36 @@ pub fn show(dialog: &Dialog, paint: Paint, width: Option<usize>) -> StyledText {
         }
     }
     out
+}
+
+/// A choice that one key makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptChoice {
+    /// The key.
+    pub key: char,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// The choices of the next prompt, for faces where one can be marked; none where a line is typed, or where a mark would show a
+/// secret.
+pub fn key_choices(dialog: &Dialog) -> Vec<PromptChoice> {
+    let named = |(key, meaning): (&str, &str)| {
+        key.chars().next().map(|key| PromptChoice { key, meaning: meaning.to_owned() })
+    };
+    match (dialog.step(), dialog.question()) {
+        (Step::Choice, _) => choices(dialog.ask()).into_iter().filter_map(named).collect(),
+        (Step::Question(_), Some(question))
+            if !question.secret && (1..=9).contains(&question.options.len()) =>
+        {
+            let options = ('1'..='9').zip(&question.options);
+            let options = options
+                .map(|(key, option)| PromptChoice { key, meaning: reveal_line(&option.label).into_owned() });
+            let other = question.other.then_some(OTHER);
+            options.chain(other.into_iter().chain([DECLINE, WHY, STOP]).filter_map(named)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The choices that a question leaves, with their keys.
@@ -82,6 +114,14 @@ fn choices(ask: &Ask) -> Vec<(&'static str, &'static str)> {
         Decision::Void => Vec::new(),
     };
     ask.choices().into_iter().flat_map(choice).collect()
+}
+
+/// The same choices side by side, as line-based faces show them.
+pub fn key_rows(choices: &[PromptChoice], paint: Paint, width: Option<usize>) -> StyledText {
+    let names: Vec<(String, &str)> =
+        choices.iter().map(|choice| (choice.key.to_string(), choice.meaning.as_str())).collect();
+    let pairs: Vec<(&str, &str)> = names.iter().map(|(key, meaning)| (key.as_str(), *meaning)).collect();
+    keys(&pairs, paint, width)
 }
 
 /// Keys and their meaning, in as many rows as they need; the cursor stays after the last.

@@ -1,6 +1,6 @@
 //! A question to a person: the operation, its place, the reason, and the effect of a yes.
 //!
-//! The operation is shown exactly and completely: no shell removed, no line cut, nothing hidden. Foreign text has a bar
+//! The operation is shown exactly and completely: no line cut, nothing hidden. A shell around a command has a line of its own. Foreign text has a bar
 //! in front, so that none of it can pass for ours. `prompt` has the answers.
 
 use talaria_core::item::FileChange;
@@ -11,6 +11,7 @@ use super::diff::{self, Amount};
 use super::flow::{Flow, break_anywhere};
 use super::paint::Paint;
 use super::sanitize::{reveal, reveal_line};
+use super::shell_wrapper;
 use super::style::{Color, Style};
 use super::styled::{StyledLine, StyledSpan, StyledText};
 
@@ -59,10 +60,15 @@ pub fn show(ask: &Ask, paint: Paint, width: Option<usize>, rules: QuestionContex
     let mut page = Page { paint, width, out: StyledText::default() };
     match ask {
         Ask::Command { command, actions, cwd, reason, permissions, always, asked_because, .. } => {
-            let lines = command.split('\n').count();
+            let bare = shell_wrapper::bare(command);
+            let shown = bare.as_ref().map_or(command.as_str(), |bare| bare.script.as_ref());
+            let lines = shown.split('\n').count();
             let extent = if lines > 1 { format!(" of {lines} lines") } else { String::new() };
             page.title(&format!("The model asks to run a command{extent}"));
-            page.quoted(command);
+            page.quoted(shown);
+            if let Some(bare) = &bare {
+                page.dim_field("shell", bare.shell);
+            }
             page.listed("Codex reads it as:", actions);
             page.permissions("with a wider sandbox, in which it", permissions.as_ref());
             page.place(cwd.as_deref(), rules);
@@ -299,13 +305,23 @@ impl Page {
     }
 
     fn field(&mut self, name: &str, text: Option<&str>) {
-        let Some(text) = text else { return };
+        if let Some(text) = text {
+            self.styled_field(name, text, Style::PLAIN);
+        }
+    }
+
+    /// The same for what matters least.
+    fn dim_field(&mut self, name: &str, text: &str) {
+        self.styled_field(name, text, self.paint.seen(Style::DIM));
+    }
+
+    fn styled_field(&mut self, name: &str, text: &str, style: Style) {
         let mut flow = Flow::new(self.paint, self.width, StyledLine::default());
         let text = reveal(text);
         for (index, line) in text.trim_end().split('\n').enumerate() {
             let name = if index == 0 { name } else { "" };
             flow.begin(2, &format!("{name:<8}"), Style::DIM, &mut self.out);
-            flow.put(&[StyledSpan { text: line.to_owned(), style: Style::PLAIN }], &mut self.out);
+            flow.put(&[StyledSpan { text: line.to_owned(), style }], &mut self.out);
             flow.end(&mut self.out);
         }
     }

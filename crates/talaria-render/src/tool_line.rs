@@ -13,6 +13,7 @@ use super::diff;
 use super::own_tool;
 use super::paint::{Paint, cut};
 use super::sanitize::{one_line, sanitize};
+use super::shell_wrapper::unwrapped;
 use super::style::{Color, Style};
 use super::styled::{StyledLine, StyledText};
 
@@ -224,38 +225,6 @@ pub fn about<'a>(ask: Option<&Ask>, summary: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// Removes the shell that Codex wraps around a command. Never used for approvals.
-pub fn unwrapped(command: &str) -> Cow<'_, str> {
-    let inner = || {
-        let (shell, rest) = command.split_once(' ')?;
-        let shell = shell.rsplit_once('/').map_or(shell, |(_, name)| name);
-        let script = rest.strip_prefix("-lc ").or_else(|| rest.strip_prefix("-c "))?;
-        ["bash", "sh", "zsh"].contains(&shell).then(|| unquoted(script)).flatten()
-    };
-    inner().unwrap_or(Cow::Borrowed(command))
-}
-
-/// Reads one quoted word, if that is all there is and the shell would take it literally.
-fn unquoted(word: &str) -> Option<Cow<'_, str>> {
-    if let Some(inner) = word.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')) {
-        return (!inner.contains('\'')).then_some(Cow::Borrowed(inner));
-    }
-    let Some(inner) = word.strip_prefix('"').and_then(|word| word.strip_suffix('"')) else {
-        let is_bare = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./=:,@%+".contains(&b));
-        return (is_bare && !word.is_empty()).then_some(Cow::Borrowed(word));
-    };
-    let mut out = String::with_capacity(inner.len());
-    let mut chars = inner.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '"' | '$' | '`' => return None,
-            '\\' => out.push(chars.next().filter(|c| ['"', '$', '`', '\\'].contains(c))?),
-            _ => out.push(c),
-        }
-    }
-    Some(Cow::Owned(out))
-}
-
 /// How long something took: `0.4s`, `1m 05s`, `2h 03m`.
 pub fn elapsed(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -272,23 +241,6 @@ mod tests {
 
     use super::super::sample;
     use super::*;
-
-    #[test]
-    fn only_a_plain_wrapper_is_taken_off() {
-        let cases = [
-            ("/bin/bash -lc 'touch x'", "touch x"),
-            (r#"/usr/bin/zsh -lc "echo 'a' \$HOME""#, "echo 'a' $HOME"),
-            ("bash -c ls", "ls"),
-            ("/bin/bash -lc 'a' 'b'", "/bin/bash -lc 'a' 'b'"),
-            (r#"bash -lc "a $(b)""#, r#"bash -lc "a $(b)""#),
-            ("bash -lc ls -l", "bash -lc ls -l"),
-            ("python -c 'x'", "python -c 'x'"),
-            ("touch x", "touch x"),
-        ];
-        for (command, shown) in cases {
-            assert_eq!(unwrapped(command), shown);
-        }
-    }
 
     #[test]
     fn a_list_names_the_command_and_leaves_what_would_be_typed() {

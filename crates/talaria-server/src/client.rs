@@ -25,9 +25,9 @@ use talaria_core::api::{
     Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
     LookAt, MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal,
     MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
-    Offers, OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say,
-    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone, SkillList,
-    SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
+    Offers, OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RenameSession, RequestInfo,
+    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone,
+    SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
     UsageBy, UsageQuery, UsageSum,
 };
@@ -183,6 +183,11 @@ impl Client {
     /// Has a conversation shortened; how that ended is reported by the outcome of its turn. Refused while a turn runs.
     pub async fn compact(&self, id: &str, compact: &Compact) -> Result<SessionStarted, ClientError> {
         self.post(&route::COMPACT, Some(id), compact).await
+    }
+
+    /// Changes the title of a conversation.
+    pub async fn rename(&self, id: &str, title: &str) -> Result<SessionInfo, ClientError> {
+        self.post(&route::RENAME, Some(id), &RenameSession { title: title.to_owned() }).await
     }
 
     /// Asks what a conversation in a folder would start with. A Codex may have to be started for it.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryImport,
     MemoryQuery, MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune,
-    Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop,
+    RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop,
     StopBackground, TaskQuery, UsageQuery,
 };
 use talaria_engine::engine::Engine;
@@ -24,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, NumberedRange, Of, PAGE, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 44] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 45] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -36,6 +36,7 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::SAY, post(say)),
         (route::INTERRUPT, post(interrupt)),
         (route::COMPACT, post(compact)),
+        (route::RENAME, post(rename)),
         (route::FOLLOW, get(follow)),
         (route::SHELL, post(shell)),
         (route::EVENTS, get(events)),
@@ -118,6 +119,10 @@ async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt
 
 async fn compact(Of(engine): Of, Id(id): Id, Given(compact): Given<Compact>) -> Response {
     answer_from_task(async move { engine.compact(&id, compact).await }).await
+}
+
+async fn rename(Of(engine): Of, Id(id): Id, Given(rename): Given<RenameSession>) -> Response {
+    answer_from_task(async move { engine.rename(&id, rename).await }).await
 }
 
 async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {

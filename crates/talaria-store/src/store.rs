@@ -157,6 +157,11 @@ impl Store {
         dispatch!(self.take_lease(lease, takeover))
     }
 
+    /// Changes the title of a session; the time of its last activity stays. Returns whether there is such a session.
+    pub async fn rename_session(&self, session: &SessionId, title: &str) -> Result<bool, StoreError> {
+        dispatch!(self.rename_session(session, title))
+    }
+
     /// Returns the lease of a session.
     pub async fn lease(&self, session: &SessionId) -> Result<Option<Lease>, StoreError> {
         dispatch!(self.lease(session))

@@ -19,6 +19,7 @@ pub mod composer;
 pub mod contract;
 pub mod draw;
 mod ended;
+mod first_prompt;
 pub mod folder;
 mod frame;
 mod hearing;
@@ -46,6 +47,7 @@ mod typing;
 mod welcome;
 
 pub use ended::task_end_text;
+pub use first_prompt::Opens;
 pub use frame::ChatFrame;
 pub use known::RequestedSettings;
 pub use setup::Setup;
@@ -55,6 +57,7 @@ use aside::Aside;
 use commands::SlashCommand;
 use composer::Composer;
 use contract::{ChatEffect, PromptDraft};
+use first_prompt::FirstPrompt;
 use history::PromptHistory;
 use keys::Keys;
 use known::{Engine, Known};
@@ -98,6 +101,8 @@ pub struct Chat {
     composer: Composer,
     /// The input of a requested turn, until Codex has begun with it.
     sent: Option<PromptDraft>,
+    /// The prompt of the command line, until the conversation that it is for has been reported.
+    first: Option<FirstPrompt>,
     pending: Pending,
     requests: Requests,
     panel: Option<Panel>,
@@ -165,6 +170,7 @@ impl Chat {
             is_caught_up: true,
             composer,
             sent: None,
+            first: None,
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,
@@ -190,8 +196,10 @@ impl Chat {
     pub fn tick(&mut self, now: Duration) {
         self.flash.take_if(|(until, _)| now >= *until);
         self.leave_by.take_if(|until| now >= *until);
-        if let Some(Felt::Answer(answer)) = self.panel.as_mut().map(|panel| panel.tick(now)) {
-            self.answer(answer);
+        match self.panel.as_mut().map(|panel| panel.tick(now)) {
+            Some(Felt::Answer(answer)) => self.answer(answer),
+            Some(Felt::Unknown(letter)) => self.ignore_letter(now, letter),
+            _ => {}
         }
         if self.older_again.take_if(|at| now >= *at).is_some() {
             self.asked_older = None;

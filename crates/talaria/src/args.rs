@@ -13,6 +13,8 @@ mod codex_runtime;
 mod config;
 mod engine;
 mod exec;
+mod first_prompt;
+mod help;
 mod import;
 mod mcp;
 mod measure;
@@ -29,11 +31,12 @@ mod tasks;
 
 pub(crate) use asked_settings::AskedSettings;
 pub(crate) use audit::Audit;
-pub(crate) use chat::Chat;
+pub(crate) use chat::{Chat, PICK, Resume};
 pub(crate) use codex_runtime::CodexRuntime;
 pub(crate) use config::{Config, ConfigAction};
 pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
+pub(crate) use help::Help;
 pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
@@ -85,6 +88,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run one turn of Codex and stream it
     Exec(Box<Exec>),
+    /// Choose an earlier conversation from a list, or open the named one
+    Resume(Resume),
     /// Work in the background: start, list, show, watch, steer, stop, continue
     Task(Tasks),
     /// List, show and answer open requests
@@ -133,6 +138,8 @@ pub(crate) enum Command {
     /// Install or update the Codex that Talaria is tested with
     #[command(after_help = SETUP_EXAMPLES)]
     Setup,
+    /// Print the help of Talaria or of a command
+    Help(Help),
     /// Print a completion script for your shell
     Completions(Completions),
     /// Print the manual page, or write one for every command

@@ -9,6 +9,8 @@ use talaria_core::api::SessionInfo;
 use talaria_core::preferences::Preferences;
 use talaria_core::runtime::Runtime;
 use talaria_server::client::Client;
+use talaria_tui::chat::commands::SlashCommand;
+use talaria_tui::chat::contract::ChatEffect;
 
 use crate::engine::{self, refused, refused_id};
 use crate::last_open::LastOpen;
@@ -42,7 +44,14 @@ use history::History;
 use signals::Signals;
 
 /// Runs the command. The number is the exit code.
-pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
+pub(crate) async fn run(options: args::Chat, prompt: Option<String>) -> Result<u8, Trouble> {
+    if prompt.is_some() && !io::stdin().is_terminal() && input::is_piped() {
+        return Err(Trouble::new(
+            exit::USAGE,
+            "a prompt and input from a pipe cannot be combined in the chat",
+        )
+        .try_this("`talaria exec PROMPT` sends both as one turn"));
+    }
     let cwd = input::working_directory(options.asked.cwd.as_deref())?;
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?.for_many_wishes();
@@ -62,6 +71,11 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
             Trouble::new(exit::USAGE, message).try_this("start a new conversation with these options")
         );
     }
+    let picks = options.resume.as_deref() == Some(args::PICK);
+    if picks && prompt.is_some() {
+        return Err(Trouble::new(exit::USAGE, "a prompt needs a conversation to go to")
+            .try_this("name one: `talaria --resume ID PROMPT`; or `talaria --last PROMPT`"));
+    }
     let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
     let said = history.read();
@@ -70,10 +84,13 @@ pub(crate) async fn run(options: args::Chat) -> Result<u8, Trouble> {
     patiently("asking Codex for its models", desk.check_typed(opened.as_ref())).await?;
     // Until here Ctrl-C ends the program.
     let signals = Signals::listen()?;
-    let driver = Driver::new(desk, history, opened);
+    let mut driver = Driver::new(desk, history, opened);
+    if picks {
+        driver.wish(ChatEffect::Run(SlashCommand::Resume(None)));
+    }
     match face {
-        Face::Screen => screen::run(driver, said, signals).await,
-        Face::Plain { .. } => plain::run(driver, signals).await,
+        Face::Screen => screen::run(driver, said, prompt, signals).await,
+        Face::Plain { .. } => plain::run(driver, prompt, signals).await,
     }
 }
 
@@ -109,7 +126,7 @@ async fn opened(
     settings: &Settings,
     options: &args::Chat,
 ) -> Result<Option<SessionInfo>, Trouble> {
-    if let Some(id) = &options.resume {
+    if let Some(id) = options.resume.as_deref().filter(|id| *id != args::PICK) {
         return match patiently("looking for the conversation", client.session(id)).await {
             Ok(detail) => Ok(Some(detail.info)),
             Err(error) => Err(refused_id("cannot open this conversation", &error)),

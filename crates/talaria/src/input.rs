@@ -46,6 +46,11 @@ pub(crate) fn for_exec(
     parts(text, images)
 }
 
+/// Whether standard input has, or may have, input of its own.
+pub(crate) fn is_piped() -> bool {
+    piped::is_there()
+}
+
 /// Checks a prompt and its images.
 pub(crate) fn parts(text: String, images: &[PathBuf]) -> Result<Vec<InputPart>, Trouble> {
     if text.trim().is_empty() && images.is_empty() {

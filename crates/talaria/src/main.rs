@@ -97,8 +97,15 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
         .build()
         .map_err(|error| Trouble::new(exit::FAILED, "cannot start").because(error))?;
     let result = runtime.block_on(async {
-        let Some(command) = cli.command else { return chat::run(cli.chat).await };
+        let Some(command) = cli.command else {
+            let prompt = cli.chat.first_prompt().unwrap_or_else(|mistake| mistake.exit());
+            return chat::run(cli.chat, prompt).await;
+        };
         match command {
+            Command::Resume(options) => {
+                let (options, prompt) = options.into_chat();
+                chat::run(options, prompt).await
+            }
             Command::Exec(options) => exec::run(*options).await,
             Command::Task(options) => tasks::run(&options).await,
             Command::Requests(options) => requests::run(&options).await,
@@ -122,6 +129,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
+            Command::Help(options) => help(&options),
             Command::Completions(options) => shell_help::completions(&options),
             Command::Man(options) => shell_help::man(&options),
             Command::KeepTerminal => keeper::run(),
@@ -134,4 +142,11 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
     // Running async tasks may hold a Codex and its directory: they are dropped before the program ends.
     runtime.shutdown_timeout(LAST_TASKS);
     result
+}
+
+/// Prints the help of a command. The number is the exit code.
+fn help(options: &args::Help) -> Result<u8, Trouble> {
+    let text = options.text().unwrap_or_else(|mistake| mistake.exit());
+    output::print(&text)?;
+    Ok(0)
 }

@@ -58,9 +58,23 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
         SessionsAction::Search(options) => search(&client, options).await?,
         SessionsAction::Export(options) => export::run(&client, options).await?,
         SessionsAction::Compact(options) => return compact::run(&client, options).await,
+        SessionsAction::Rename { id, title } => {
+            let renamed = rename(&client, id, &title.join(" ")).await?;
+            print(&format!(
+                "{}  {}\n",
+                look::session_id(&renamed.id, look::of_stdout()),
+                plain_line(&renamed.title)
+            ))?;
+        }
         SessionsAction::Prune(options) => prune::run(&client, options).await?,
     }
     Ok(0)
+}
+
+/// Changes the title of a conversation.
+pub(crate) async fn rename(client: &Client, id: &str, title: &str) -> Result<SessionInfo, Trouble> {
+    let renamed = patiently("renaming", client.rename(id, title)).await;
+    renamed.map_err(|error| refused_id("the conversation was not renamed", &error))
 }
 
 /// One JSON object per line.

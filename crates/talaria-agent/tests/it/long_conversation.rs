@@ -165,6 +165,9 @@ impl Talk {
             head: RequestHead::new("tiny", vec!["SYSTEM-HEAD".to_owned()], vec![tool], "key"),
             omissions: RequestOmissions::default(),
             rounds: 50,
+            rests_until: None,
+            fallbacks: Vec::new(),
+            asks_on_refusal: false,
             compaction: Some(CompactionSetup {
                 settings: self.settings.clone(),
                 summarisers: self.summarisers.clone(),

@@ -42,6 +42,9 @@ pub struct Offers {
     pub provider: Option<String>,
     /// The sandbox that the user's configuration names, or what Codex takes where it names none.
     pub sandbox: Option<String>,
+    /// Is that sandbox read-only because Codex does not know the folder, and no configuration names a sandbox?
+    #[serde(default)]
+    pub untrusted: bool,
     /// When Codex asks, as the user's configuration says, or as Codex does where it says nothing.
     pub approval: Option<String>,
     /// How much of the account's allowance is used.

@@ -190,6 +190,14 @@ pub struct Interrupt {
     pub by: Who,
 }
 
+/// Another title for a conversation.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RenameSession {
+    /// The title. Its first line counts, shortened like the title that every conversation has at first.
+    pub title: String,
+}
+
 /// A request to compact the conversation, to free space in the model's context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -1,7 +1,7 @@
 //! Running turns: `start` records a turn, `resolve` decides its model and limits, `session_directory` tracks the
 //! active sessions, `actor` is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
 //! opened. `input`, `settings`, `providers`, `servers` and `rulebook` configure a
-//! turn; `answers`, `compaction`, `shell` and `background`
+//! turn; `answers`, `compaction`, `renaming`, `shell` and `background`
 //! are commands of people during and between turns; `catalog` lists models and efforts.
 
 pub(crate) mod actor;
@@ -13,6 +13,7 @@ pub(crate) mod input;
 pub(crate) mod opening;
 pub(crate) mod provider_health;
 pub(crate) mod providers;
+pub(crate) mod renaming;
 pub(crate) mod resolve;
 pub(crate) mod rulebook;
 pub(crate) mod runtime;

@@ -14,9 +14,9 @@ use talaria_core::api::{
     ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
     MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal, MemoryQuery,
     MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
-    OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RequestInfo, Said, Say, SearchHit,
-    SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, SkillDone, SkillList,
-    SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
+    OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RenameSession, RequestInfo, Said, Say,
+    SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, SkillDone,
+    SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
     UsageQuery, UsageSum,
 };
@@ -87,6 +87,7 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "start_turn" => schemas.takes::<NewTurn, SessionStarted>(),
         "say" => schemas.takes::<Say, Said>(),
         "compact" => schemas.takes::<Compact, SessionStarted>(),
+        "rename" => schemas.takes::<RenameSession, SessionInfo>(),
         "offers" => schemas.takes::<LookAt, Offers>(),
         "interrupt" => Shape { answer: None, ..schemas.takes::<Interrupt, ()>() },
         "follow" => Shape {

@@ -210,6 +210,25 @@ async fn a_conversation_is_shortened_when_nothing_runs_and_offers_start_none() {
 }
 
 #[tokio::test]
+async fn a_conversation_is_renamed_by_a_person_and_keeps_its_place() {
+    let scene = Scene::start().await;
+    let client = scene.client().await;
+    let first = scene.started(&client, "first words").await.0;
+    let before = client.session(first.id.as_str()).await.unwrap().info;
+    assert_eq!(before.title, "first words");
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let renamed = client.rename(first.id.as_str(), &format!("  the parser {secret}\nmore")).await.unwrap();
+    assert!(renamed.title.starts_with("the parser ") && !renamed.title.contains("ghp_"), "{renamed:?}");
+    let listed = client.sessions(&SessionQuery::default()).await.unwrap();
+    assert_eq!((&listed[0].title, listed[0].updated_at), (&renamed.title, before.updated_at));
+    assert_eq!(code(client.rename(first.id.as_str(), " \n").await), ProblemCode::BadRequest);
+    assert_eq!(code(client.rename("nobody", "x").await), ProblemCode::Unknown);
+    let model = client.clone().on_behalf_of("model:m".parse().unwrap());
+    assert_eq!(code(model.rename(first.id.as_str(), "mine").await), ProblemCode::Forbidden);
+    assert_eq!(client.session(first.id.as_str()).await.unwrap().info.title, renamed.title);
+}
+
+#[tokio::test]
 async fn the_memory_is_changed_listed_and_taken_back_by_a_person_alone() {
     let scene = Scene::start().await;
     let client = scene.client().await;

@@ -92,6 +92,7 @@ macro_rules! contract_tests {
                 a_patch_changes_only_what_it_names,
                 an_id_or_alias_is_given_once,
                 a_session_is_found_by_its_thread,
+                a_session_is_renamed,
             ],
             turns: [
                 the_ledger_keeps_every_stage_and_its_time,

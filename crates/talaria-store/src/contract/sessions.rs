@@ -123,6 +123,18 @@ pub async fn an_id_or_alias_is_given_once(store: Store) {
     assert_eq!(store.lease(&SessionId::new("two")).await.unwrap(), None);
 }
 
+/// A title is changed without being activity, and nothing else changes.
+pub async fn a_session_is_renamed(store: Store) {
+    task(&store, "one", "codex-000000000000", 5).await.unwrap();
+    let id = SessionId::new("one");
+    let before = store.session(&id).await.unwrap().unwrap();
+    assert!(store.rename_session(&id, "the new title").await.unwrap());
+    let expected = crate::SessionRow { title: Some("the new title".to_owned()), ..before };
+    assert_eq!(store.session(&id).await.unwrap(), Some(expected));
+    assert!(!store.rename_session(&SessionId::new("two"), "x").await.unwrap());
+    assert_eq!(store.counts().await.unwrap().sessions, 1);
+}
+
 /// A thread leads to the session that has it, and to no other.
 pub async fn a_session_is_found_by_its_thread(store: Store) {
     let (one, two) = (scene::session(&store, "one").await, scene::session(&store, "two").await);

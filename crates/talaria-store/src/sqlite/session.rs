@@ -45,6 +45,21 @@ impl FromRow for SessionRow {
 }
 
 impl SqliteStore {
+    pub(crate) async fn rename_session(&self, session: &SessionId, title: &str) -> Result<bool, StoreError> {
+        let (session, title) = (session.to_string(), title.to_owned());
+        self.write(move |conn| {
+            Box::pin(async move {
+                let done = sqlx::query("update session set title = $2 where id = $1")
+                    .bind(session)
+                    .bind(title)
+                    .execute(conn)
+                    .await?;
+                Ok(done.rows_affected() > 0)
+            })
+        })
+        .await
+    }
+
     pub(crate) async fn create_session(
         &self,
         session: NewSessionRow,

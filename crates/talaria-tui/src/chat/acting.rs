@@ -185,7 +185,7 @@ impl Chat {
         }
         match panel.accept(decision) {
             Felt::Answer(answer) => self.answer(answer),
-            Felt::Nothing | Felt::Left | Felt::NotMine => panel.take_keyboard(),
+            Felt::Nothing | Felt::Left | Felt::NotMine | Felt::Unknown(_) => panel.take_keyboard(),
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum SlashCommand {
     New,
     /// Resume this one; without one there is a list.
     Resume(Option<String>),
+    /// Change the title of the conversation.
+    Rename(String),
     /// List conversations.
     Sessions,
     /// Find words in everything said and done.
@@ -235,6 +237,7 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
     find(match command {
         SlashCommand::New => "new",
         SlashCommand::Resume(_) => "resume",
+        SlashCommand::Rename(_) => "rename",
         SlashCommand::Sessions => "sessions",
         SlashCommand::Search(_) => "search",
         SlashCommand::Model(_) => "model",

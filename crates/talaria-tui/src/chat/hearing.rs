@@ -36,7 +36,7 @@ impl Chat {
                 self.started(now, turn);
             }
             News::Event(numbered) => self.take_event(now, &numbered),
-            News::CaughtUp => self.caught_up(),
+            News::CaughtUp => self.caught_up(now),
             News::Older { session, before, events } if self.session.as_ref() == Some(&session) => {
                 match events {
                     Some(events) => {
@@ -56,6 +56,7 @@ impl Chat {
             News::Lost(what) => {
                 self.sight = self.sight.max(Sight::Lost);
                 self.lose_turn();
+                self.return_first();
                 self.note(Tone::Bad, sanitize(&what).into_owned());
             }
             News::Away => self.known.engine = Engine::Away,

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::contract::ChatEffect;
 use super::known::Engine;
 use super::line::fitting;
-use super::panel::Panel;
+use super::panel::{Held, Panel};
 use super::turn::{Sight, Turn};
 use super::{Chat, ChatFrame, Popup, status, welcome};
 use talaria_render::{Style, StyledLine, cut};
@@ -151,7 +151,10 @@ impl Chat {
     fn rule(&self, width: usize, now: Duration) -> StyledLine {
         let paint = self.paint();
         let flash = self.flash.as_ref().filter(|(until, _)| now < *until);
-        let held = self.held().map(|letter| format!("answering [{letter}]"));
+        let held = self.held().map(|held| match held {
+            Held::Answer(letter) => format!("answering [{letter}]"),
+            Held::Unknown(_) => "keep typing to write a message; this key alone does nothing".to_owned(),
+        });
         let said = held.as_deref().or(flash.map(|(_, text)| text.as_str()));
         let words: &[&str] = match (said, self.turn, self.enter) {
             (Some(said), ..) => &[said],
@@ -161,7 +164,11 @@ impl Chat {
             _ if self.is_asked() && self.panel.as_ref().is_some_and(Panel::takes_line) => {
                 &["Enter sends the answer; Esc goes back", "Enter answers"]
             }
-            _ if self.is_asked() => &["keys answer; Ctrl-G: input line", "keys answer"],
+            _ if self.is_asked() => &[
+                "keys answer, or arrows and Enter; Ctrl-G: input line",
+                "keys answer; Ctrl-G: input line",
+                "keys answer",
+            ],
             _ if matches!(self.popup, Some(Popup::List(_))) => {
                 &["Enter chooses; Esc closes", "Enter chooses"]
             }

@@ -1,5 +1,7 @@
 //! Switching the conversation on the screen: state that is dropped with the previous one, and notes for the user.
 
+use std::time::Duration;
+
 use talaria_core::api::SessionInfo;
 use talaria_core::ids::SessionId;
 use talaria_guard::plain::one_line;
@@ -35,6 +37,7 @@ impl Chat {
         self.past = self.turn;
         self.arrival = session.as_ref().and_then(|session| self.arrival_words(session, left.as_ref()));
         self.known.open(session);
+        self.first_is_opened();
         if let Some(left) = goes_on {
             let turn = match (was_queued, self.known.engine) {
                 (true, _) => "the turn of the previous conversation is queued",
@@ -61,7 +64,7 @@ impl Chat {
     }
 
     /// All of the past has been reported. A turn that was asked for here in the meantime is newer than that.
-    pub(super) fn caught_up(&mut self) {
+    pub(super) fn caught_up(&mut self, now: Duration) {
         if self.is_caught_up {
             return;
         }
@@ -75,5 +78,6 @@ impl Chat {
                 self.turn.stop();
             }
         }
+        self.release_first(now);
     }
 }

@@ -11,9 +11,9 @@ use talaria_core::request::{Answer, Ask, Decision};
 use talaria_guard::place::Place;
 
 use super::contract::{Code, KeyPress};
-use talaria_render::StyledLine;
 use talaria_render::dialog::{Dialog, DialogResult, Step};
 
+mod choices;
 mod entry;
 mod grip;
 mod hold;
@@ -22,12 +22,15 @@ mod rows;
 mod short;
 
 pub(super) use grip::Route;
+pub(super) use hold::Held;
 pub(super) use rows::Rows;
 
+use choices::UNREAD_KEY;
 use entry::Entry;
 use grip::Grip;
 use hold::Hold;
 use page::Page;
+use rows::Body;
 
 /// A request that waits for a person.
 #[derive(Clone, Debug)]
@@ -68,8 +71,10 @@ pub(super) struct Panel {
     dialog: Dialog,
     stage: Stage,
     entry: Entry,
-    /// The question in rows of this width: a long diff is not laid out for every frame.
-    body: Option<(usize, Vec<StyledLine>)>,
+    /// The question in rows: a long diff is not laid out for every frame.
+    body: Option<Body>,
+    /// The marked choice, and the step that it belongs to.
+    marked: Option<(usize, usize)>,
     page: Page,
     grip: Grip,
     shown_at: Option<Duration>,
@@ -79,6 +84,8 @@ pub(super) struct Panel {
 
 /// Message about a yes that was too early.
 const UNREAD: &str = "read it all first";
+/// The same about the yes to a long patch after its list of files.
+const UNREAD_LIST: &str = "read the list of files first";
 
 /// Effect of a key.
 #[derive(Debug)]
@@ -91,6 +98,8 @@ pub(super) enum Felt {
     Left,
     /// The key was not for the panel.
     NotMine,
+    /// The key is none of those that answer.
+    Unknown(char),
 }
 
 impl Panel {
@@ -104,6 +113,7 @@ impl Panel {
             stage: Stage::Asking,
             entry: Entry::default(),
             body: None,
+            marked: None,
             page: Page::default(),
             grip: Grip::Offered,
             shown_at: None,
@@ -145,7 +155,7 @@ impl Panel {
             self.shown_at.get_or_insert(now);
         }
         if self.page.is_whole() {
-            self.problem.take_if(|problem| problem == UNREAD);
+            self.problem.take_if(|problem| problem == UNREAD || problem == UNREAD_LIST);
         }
     }
 
@@ -244,24 +254,28 @@ impl Panel {
         if self.dialog.step() == Step::Choice { self.choice(key) } else { Felt::NotMine }
     }
 
-    /// The letter that decides if nothing follows it at once.
-    pub(super) fn held(&self) -> Option<char> {
-        self.hold.letter()
+    /// The letter that waits whether something follows it.
+    pub(super) fn held(&self) -> Option<Held> {
+        self.hold.held()
     }
 
-    /// Something followed the letter at once: returns it, and nothing is decided.
-    pub(super) fn take_back(&mut self) -> Option<char> {
+    /// Something followed the letter: returns it, and nothing is decided.
+    pub(super) fn take_back(&mut self) -> Option<(char, Held)> {
         self.hold.take_back()
     }
 
-    /// Lets time pass: a letter that nothing followed decides.
+    /// Lets time pass: a letter that nothing followed decides, if it is one of the keys.
     pub(super) fn tick(&mut self, now: Duration) -> Felt {
-        self.hold.due(now).map_or(Felt::Nothing, |letter| self.choice(letter))
+        match self.hold.due(now) {
+            None => Felt::Nothing,
+            Some(Held::Answer(letter)) => self.choice(letter),
+            Some(Held::Unknown(letter)) => Felt::Unknown(letter),
+        }
     }
 
     /// Takes a key.
     pub(super) fn key(&mut self, now: Duration, key: KeyPress) -> Felt {
-        if self.scroll(key.code) {
+        if self.move_mark(key.code) || self.scroll(key.code) {
             return Felt::Nothing;
         }
         match key.code {
@@ -280,36 +294,42 @@ impl Panel {
                 self.entry.key(key);
                 Felt::Nothing
             }
-            Code::Char(c) if !key.ctrl && !key.alt && self.is_key(c) => {
-                self.hold.begin(now, c);
+            Code::Enter => self.marked_key().map_or(Felt::NotMine, |marked| self.choice(marked)),
+            // They begin a command, a file, a shell command or the list of keys.
+            Code::Char('/' | '@' | '!' | '?') => Felt::NotMine,
+            Code::Char(c) if !key.ctrl && !key.alt && !self.choices().is_empty() => {
+                let held = if self.key_of(c).is_some() { Held::Answer(c) } else { Held::Unknown(c) };
+                self.hold.begin(now, held);
                 Felt::Nothing
             }
-            // A person who begins with another letter, or with a slash, is writing something else.
             _ => Felt::NotMine,
-        }
-    }
-
-    /// Does this letter mean something where one key is wanted?
-    fn is_key(&self, c: char) -> bool {
-        match (self.dialog.step(), c.to_ascii_lowercase()) {
-            (Step::Choice, c) => matches!(c, 'y' | 's' | 'a' | 'n' | 'r' | 'x'),
-            (_, 'n' | 'r' | 'x' | 'o') => true,
-            (_, c) => {
-                self.dialog.question().is_some_and(|question| question.option(&c.to_string()).is_some())
-            }
         }
     }
 
     /// One key is one choice; a yes needs that everything was seen.
     fn choice(&mut self, c: char) -> Felt {
-        let c = c.to_ascii_lowercase();
-        let is_yes = self.dialog.step() == Step::Choice && matches!(c, 'y' | 's' | 'a');
+        let Some(key) = self.key_of(c) else { return Felt::Nothing };
+        let is_yes = self.dialog.step() == Step::Choice && matches!(key, 'y' | 's' | 'a');
         if is_yes && !self.page.is_whole() {
             self.page.go_on();
             self.problem = Some(UNREAD.to_owned());
             return Felt::Nothing;
         }
-        self.line(c.encode_utf8(&mut [0; 4]))
+        if key == UNREAD_KEY {
+            return self.accept_unread();
+        }
+        self.line(key.encode_utf8(&mut [0; 4]))
+    }
+
+    /// Accepts a long patch of which only the list of files was read.
+    fn accept_unread(&mut self) -> Felt {
+        let list_end = self.body.as_ref().and_then(|body| body.list_end);
+        if list_end.is_some_and(|end| self.page.has_seen(end)) {
+            return self.line("y");
+        }
+        self.page.go_on();
+        self.problem = Some(UNREAD_LIST.to_owned());
+        Felt::Nothing
     }
 
     fn line(&mut self, line: &str) -> Felt {

@@ -20,11 +20,14 @@ mod asking;
 mod background;
 mod choosing;
 mod elsewhere;
+mod first_prompt;
 mod first_screen;
+mod fuzz;
 mod holding;
 mod lasting;
 mod leaving;
 mod losing;
+mod marking;
 mod meant;
 mod own;
 mod properties;
@@ -238,6 +241,7 @@ fn offers() -> Box<Offers> {
         model: None,
         effort: None,
         provider: Some("openai".into()),
+        untrusted: false,
         sandbox: Some("workspace-write".into()),
         approval: Some("on-request".into()),
         limits: None,

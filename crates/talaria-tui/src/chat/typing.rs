@@ -16,7 +16,7 @@ use super::composer::Reaction;
 use super::contract::{ChatEffect, ChatInput, Code, KeyPress, PromptDraft};
 use super::keys::Keys;
 use super::list::Picked;
-use super::panel::{Felt, Panel, Request, Route};
+use super::panel::{Felt, Held, Panel, Request, Route};
 use super::transcript::{Fold, Scroll, Tone};
 use super::turn::Turn;
 use super::{A_WHILE, Chat, Picks, Popup};
@@ -115,6 +115,10 @@ impl Chat {
                     Felt::Nothing => return,
                     Felt::Answer(answer) => return self.answer(answer),
                     Felt::Left => return self.leave_request(),
+                    Felt::Unknown(c) => return self.ignore_letter(now, c),
+                    Felt::NotMine if key.code == Code::Enter && self.composer.is_empty() => {
+                        return self.flash(now, "nothing is marked: arrows mark a choice, Enter takes it");
+                    }
                     // It is for the input line, which has the keys from now on.
                     Felt::NotMine => {}
                 }
@@ -143,9 +147,12 @@ impl Chat {
 
     /// Another key follows a deciding letter at once. Nothing is decided; the letter of a word goes with the word.
     fn take_back(&mut self, now: Duration, follows: Follows) {
-        let Some(letter) = self.panel.as_mut().and_then(Panel::take_back) else { return };
+        let Some((letter, held)) = self.panel.as_mut().and_then(Panel::take_back) else { return };
         if follows == Follows::Key {
-            return self.flash(now, "answer withdrawn; nothing was decided");
+            return match held {
+                Held::Answer(_) => self.flash(now, "answer withdrawn; nothing was decided"),
+                Held::Unknown(_) => {}
+            };
         }
         self.flash(now, "you were typing, so nothing was decided; Ctrl-G answers");
         let key = KeyPress { code: Code::Char(letter), ctrl: false, alt: false, shift: false };
@@ -154,8 +161,14 @@ impl Chat {
         self.line_has_keyboard();
     }
 
-    /// The letter that decides if nothing follows it at once.
-    pub(super) fn held(&self) -> Option<char> {
+    /// A single letter that is none of the keys does nothing.
+    pub(super) fn ignore_letter(&mut self, now: Duration, letter: char) {
+        let letter = reveal_line(letter.encode_utf8(&mut [0; 4])).into_owned();
+        self.flash(now, &format!("{letter} is none of the keys; Ctrl-G: input line"));
+    }
+
+    /// The letter that waits whether something follows it.
+    pub(super) fn held(&self) -> Option<Held> {
         self.panel.as_ref().and_then(Panel::held)
     }
 

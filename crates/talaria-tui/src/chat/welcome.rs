@@ -33,6 +33,9 @@ pub(super) fn rows(known: &Known, width: usize, height: usize) -> Vec<StyledLine
     page.pair("runtime", &runtime(known), Style::PLAIN);
     page.pair("model", &model(known), Style::PLAIN);
     page.pair("permissions", &permissions(known), Style::PLAIN);
+    if let Some(why) = why_read_only(known) {
+        page.pair("", why, Style::PLAIN.color(Color::Yellow));
+    }
     for note in known.offers.iter().flat_map(|offers| &offers.notes) {
         page.pair("note", note, Style::DIM);
     }
@@ -57,6 +60,7 @@ pub fn beginning(asked: RequestedSettings, offers: &Offers) -> Vec<(&'static str
     let offers = Some(Box::new(offers.clone()));
     let known = Known { asked, offers, ..Known::default() };
     let mut pairs = settings(&known);
+    pairs.extend(why_read_only(&known).map(|why| ("", why.to_owned())));
     pairs.extend(known.offers.iter().flat_map(|offers| &offers.notes).map(|note| ("note", note.clone())));
     pairs
 }
@@ -133,6 +137,15 @@ fn permissions(known: &Known) -> String {
         (Setting::Untold, Setting::Untold) => "Codex's defaults; shown when the first turn starts".to_owned(),
         _ => format!("sandbox {sandbox}, approvals {approval}"),
     }
+}
+
+/// Why a new conversation may write nothing although nothing was said about that, and how to change it.
+fn why_read_only(known: &Known) -> Option<&'static str> {
+    let is_untrusted = known.offers.as_ref().is_some_and(|offers| offers.untrusted);
+    let is_default = known.session.is_none() && matches!(known.sandbox(), Setting::Configured("read-only"));
+    (is_untrusted && is_default).then_some(
+        "read-only because Codex does not trust this folder; to let it write here: talaria --sandbox workspace-write",
+    )
 }
 
 /// A setting in words; `untold` is what happens if nothing is set.

@@ -7,7 +7,7 @@ use talaria_core::policy::{ApprovalPolicy, Mode, Sandbox};
 use talaria_core::runtime::RuntimeChoice;
 
 // A doc comment would become the description of the commands.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct AskedSettings {
     /// Work in this directory instead of the current one
     #[arg(long, value_name = "DIR")]

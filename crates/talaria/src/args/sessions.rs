@@ -12,6 +12,7 @@ Examples:
   talaria sessions list --limit 50
   talaria sessions show 6171dafd
   talaria sessions search cargo test failed
+  talaria sessions rename 6171dafd the flaky parser test
   talaria sessions export 6171dafd -o talk.md
   talaria sessions compact 6171dafd
   talaria sessions prune --older-than 30d --keep 100
@@ -50,6 +51,15 @@ pub(crate) enum SessionsAction {
     /// Search the messages and steps of all conversations
     #[command(after_help = EXAMPLES)]
     Search(Search),
+    /// Change the title of a conversation
+    #[command(after_help = EXAMPLES)]
+    Rename {
+        /// The conversation: a session or task id, or a unique beginning or end of one
+        id: String,
+        /// The title; several words need no quotes
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
     /// Write one conversation to a file or to standard output
     #[command(after_help = EXAMPLES)]
     Export(Export),

@@ -52,7 +52,6 @@ fn an_option_that_would_have_no_effect_is_refused() {
         "--resume a --cwd /",
         "--resume a --last",
         "--last --mode auto",
-        "--plain exec prompt",
     ] {
         assert_eq!(parse(line).unwrap_err(), ErrorKind::ArgumentConflict, "{line}");
     }
@@ -71,11 +70,70 @@ fn an_option_that_would_have_no_effect_is_refused() {
     }
 }
 
+fn first_prompt(words: &[&str]) -> Result<Option<String>, (ErrorKind, String)> {
+    let parsed = Cli::try_parse_from(std::iter::once(&"talaria").chain(words));
+    let Cli { chat, command: None } = parsed.map_err(|error| (error.kind(), error.to_string()))? else {
+        panic!("a command: {words:?}")
+    };
+    chat.first_prompt().map_err(|error| (error.kind(), error.to_string()))
+}
+
 #[test]
-fn no_command_is_the_conversation_and_takes_no_prompt() {
+fn no_command_is_the_conversation() {
     let Ok(Cli { chat, command: None }) = Cli::try_parse_from(["talaria"]) else { panic!("a command") };
     assert!(chat.resume.is_none() && !chat.last && !chat.plain);
-    assert_eq!(parse("hello").unwrap_err(), ErrorKind::InvalidSubcommand);
+    assert_eq!(first_prompt(&[]), Ok(None));
+}
+
+#[test]
+fn a_prompt_has_several_words_or_follows_two_dashes() {
+    for (words, prompt) in [
+        (&["fix the test"][..], "fix the test"),
+        (&["--model", "gpt-5.5", "fix the test"], "fix the test"),
+        (&["fix the test", "--last"], "fix the test"),
+        (&["/status of it"], "/status of it"),
+        (&["two\nlines"], "two\nlines"),
+        (&["--", "explain"], "explain"),
+        (&["--", "exec"], "exec"),
+        (&["--plain", "--", "fix", "the", "test"], "fix the test"),
+    ] {
+        assert_eq!(first_prompt(words), Ok(Some(prompt.to_owned())), "{words:?}");
+    }
+}
+
+#[test]
+fn a_word_that_is_no_command_is_an_error_with_a_suggestion() {
+    for (words, kind, said) in [
+        (&["hello"][..], ErrorKind::InvalidSubcommand, "`talaria -- hello` sends it as a prompt"),
+        (&["sesions"], ErrorKind::InvalidSubcommand, "a similar command exists: 'sessions'"),
+        (&["sesions", "list"], ErrorKind::InvalidSubcommand, "a similar command exists: 'sessions'"),
+        (&["fix", "the", "test"], ErrorKind::InvalidSubcommand, "talaria \"fix the test\""),
+        (&["--plain", "exec", "prompt"], ErrorKind::ArgumentConflict, "must come before its options"),
+        (&["--", " "], ErrorKind::InvalidValue, "the prompt is empty"),
+        (&[""], ErrorKind::InvalidValue, "the prompt is empty"),
+        (&["a b", "c"], ErrorKind::InvalidSubcommand, "a prompt needs quotes"),
+    ] {
+        let (got, text) = first_prompt(words).unwrap_err();
+        assert_eq!(got, kind, "{words:?}: {text}");
+        assert!(text.contains(said), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn help_is_a_command_too() {
+    let help = |words: &[&str]| {
+        let line = ["talaria", "help"].iter().chain(words);
+        let Ok(Cli { command: Some(Command::Help(help)), .. }) = Cli::try_parse_from(line) else {
+            panic!("not help")
+        };
+        help.text().map_err(|error| error.to_string())
+    };
+    assert!(help(&[]).unwrap().contains("talaria --last"));
+    let start = help(&["task", "start"]).unwrap();
+    assert!(start.contains("Usage: talaria task start"), "{start}");
+    let unknown = help(&["task", "strat"]).unwrap_err();
+    assert!(unknown.contains("there is no command 'task strat'") && unknown.contains("'start'"), "{unknown}");
+    assert!(help(&["keep-command"]).is_err(), "it is not for people");
 }
 
 #[test]

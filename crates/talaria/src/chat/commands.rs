@@ -57,6 +57,10 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
         }
         SlashCommand::Task(typed) => return task::run(&typed, place).await,
         SlashCommand::Compact => return compact(place).await,
+        SlashCommand::Rename(title) => {
+            let renamed = sessions::rename(client, session(place)?.as_str(), &title).await?;
+            format!("renamed: {}\n", plain_line(&renamed.title)).into()
+        }
         SlashCommand::Sessions => {
             let query = SessionQuery { limit: SESSIONS, ..SessionQuery::default() };
             let found = client.sessions(&query).await;

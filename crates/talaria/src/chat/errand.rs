@@ -89,6 +89,7 @@ impl Errand {
             Self::Command(SlashCommand::Compact) => "/compact",
             Self::Command(SlashCommand::Task(_)) => "/task",
             Self::Command(SlashCommand::Export(_)) => "/export",
+            Self::Command(SlashCommand::Rename(_)) => "/rename",
             Self::Command(SlashCommand::Theme(_)) => "/theme",
             Self::Command(SlashCommand::CodexRuntime(_)) => "/codex-runtime",
             // Words may wait for it.
@@ -275,6 +276,7 @@ fn is_about_conversation(command: &SlashCommand) -> bool {
             | SlashCommand::Memory(_)
             | SlashCommand::Status
             | SlashCommand::Export(_)
+            | SlashCommand::Rename(_)
             | SlashCommand::Compact
     )
 }

@@ -47,13 +47,13 @@ const MOST_HELD: usize = 1024 * 1024;
 const ABOUT: usize = 60;
 
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
-pub(crate) async fn run(driver: Driver, mut signals: Signals) -> Result<u8, Trouble> {
+pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Signals) -> Result<u8, Trouble> {
     // A line that comes and goes is nothing to be read line by line.
     patience::keep_quiet();
     let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
     let page = Page::new(io::stdout(), look::of_stdout());
     let mut plain = Plain::new(driver, input, LineReader::of(io::stdin(), input.reading()), page);
-    let begun = plain.begin();
+    let begun = plain.begin(prompt);
     let ended = match begun {
         Ok(()) => line_loop::run(&mut plain, &mut signals).await,
         Err(error) => Err(error),
@@ -160,8 +160,10 @@ impl<W: Write> Plain<W> {
         }
     }
 
-    /// Says what this is.
-    fn begin(&mut self) -> io::Result<()> {
+    /// Says what this is. The prompt of the command line waits as a line of a pipe does, until a turn can begin.
+    fn begin(&mut self, prompt: Option<String>) -> io::Result<()> {
+        self.has_input = prompt.is_some();
+        self.held.extend(prompt);
         if self.input == Input::Pipe {
             return Ok(());
         }
@@ -337,7 +339,8 @@ impl<W: Write> LineFrontEnd for Plain<W> {
             complain("the rest of the input was not read\n");
             return Ok(Flow::Break(()));
         }
-        let next = if self.is_idle() { self.held.pop_front() } else { None };
+        let may_send = self.is_idle() && self.page.is_caught_up();
+        let next = if may_send { self.held.pop_front() } else { None };
         if let Some(text) = next {
             self.send(text);
         } else if self.is_input_over {

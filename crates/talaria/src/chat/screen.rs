@@ -19,7 +19,7 @@ use talaria_render::{Highlighter, Look};
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::{ChatEffect, ChatInput, Code, KeyPress, News};
 use talaria_tui::chat::draw::draw;
-use talaria_tui::chat::{Chat, ChatFrame, Setup};
+use talaria_tui::chat::{Chat, ChatFrame, Opens, Setup};
 
 use super::driver::Driver;
 use super::farewell;
@@ -43,7 +43,12 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs the conversation until the person leaves. The number is the exit code.
-pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals) -> Result<u8, Trouble> {
+pub(crate) async fn run(
+    driver: Driver,
+    said: Vec<String>,
+    prompt: Option<String>,
+    mut signals: Signals,
+) -> Result<u8, Trouble> {
     let cannot = |error: io::Error| {
         Trouble::new(exit::FAILED, "cannot use the terminal")
             .because(error)
@@ -56,6 +61,9 @@ pub(crate) async fn run(driver: Driver, said: Vec<String>, mut signals: Signals)
     let guard = Guard::take().map_err(cannot)?;
     let terminal = blank(size().map_err(cannot)?).map_err(cannot)?;
     let mut screen = Screen { chat, driver, terminal, guard, since: Instant::now(), shown: None };
+    if let Some(prompt) = prompt {
+        screen.begin(prompt);
+    }
     let ended = screen.run(&mut signals).await;
     let Screen { driver, guard, terminal, .. } = screen;
     let is_lost = guard.is_lost();
@@ -168,6 +176,13 @@ impl Screen {
                 return Ok(());
             }
         }
+    }
+
+    /// Sends the prompt of the command line; to a conversation that is opened first, once all of it has been reported.
+    fn begin(&mut self, prompt: String) {
+        let opens = if self.driver.current().is_some() { Opens::Conversation } else { Opens::Nothing };
+        self.chat.begin_with(self.since.elapsed(), prompt, opens);
+        self.grant();
     }
 
     /// The clock on the wall may be set at any time, and continues while the machine sleeps.

@@ -5,6 +5,7 @@
 
 mod answers;
 mod approvals;
+mod beginning;
 mod commands;
 mod hostile;
 mod leaving;

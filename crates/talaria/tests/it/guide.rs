@@ -29,6 +29,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria config edit", "opens an editor"),
     ("talaria --last", "opens the chat; its tests do"),
     ("talaria --resume", "opens the chat; its tests do"),
+    ("talaria resume", "opens the chat; its tests do"),
+    ("talaria \"fix the failing test\"", "opens the chat; its tests do"),
     ("talaria --model", "opens the chat; its tests do"),
     ("talaria --provider", "opens the chat; its tests do"),
     ("talaria exec --provider", "asks a provider; the tests of own_loop do"),

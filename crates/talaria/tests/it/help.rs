@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 59] = [
+    let texts: [(&[&str], ExpectFile); 62] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -67,6 +67,9 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["config", "edit", "--help"], expect_file!["help/config-edit.txt"]),
         (&["codex-runtime", "--help"], expect_file!["help/codex-runtime.txt"]),
         (&["demo", "--help"], expect_file!["help/demo.txt"]),
+        (&["resume", "--help"], expect_file!["help/resume.txt"]),
+        (&["sessions", "rename", "--help"], expect_file!["help/sessions-rename.txt"]),
+        (&["help", "--help"], expect_file!["help/help.txt"]),
         (&["doctor", "--help"], expect_file!["help/doctor.txt"]),
         (&["setup", "--help"], expect_file!["help/setup.txt"]),
     ];

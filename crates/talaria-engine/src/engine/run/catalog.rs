@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_codex_proto::confine::Trust;
 use talaria_codex_proto::project;
 use talaria_codex_proto::wire::call::{
     AccountReadReply, ConfigRead, EffectiveConfig, ModelList, RateLimitsRead, WireModel,
@@ -207,7 +208,9 @@ async fn ask(host: &Host, cwd: String, surroundings: &Surroundings) -> Offers {
     let is_openai = config.as_ref().is_some_and(|config| is_openai_itself(config, surroundings));
     // Only a configuration that was read says that nothing is said in it.
     let defaults = config.as_ref().map(|config| trust::defaults(config, &cwd));
+    let is_trust_unknown = config.as_ref().is_some_and(|config| trust::of(config, &cwd) == Trust::Unknown);
     let config = config.unwrap_or_default();
+    let untrusted = is_trust_unknown && config.sandbox_mode.is_none() && config.default_permissions.is_none();
     let models = note_missing(models, "its models", &mut notes).unwrap_or_default();
     let account = note_missing(account, "who is logged in", &mut notes);
     let limits = limits(host, account.as_ref(), &mut notes).await;
@@ -223,6 +226,7 @@ async fn ask(host: &Host, cwd: String, surroundings: &Surroundings) -> Offers {
         model,
         effort: model_reasoning_effort,
         provider: model_provider,
+        untrusted,
         // A permission profile is the user's choice too, where no sandbox is asked for.
         sandbox: sandbox_mode
             .or(config.default_permissions)

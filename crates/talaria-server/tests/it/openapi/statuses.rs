@@ -100,6 +100,7 @@ impl Stage {
             "say" => json!({ "text": "more", "when": "now" }),
             "interrupt" => json!({ "by": "user" }),
             "compact" => json!({ "caller": caller }),
+            "rename" => json!({ "title": "another title" }),
             "shell" => json!({ "cwd": "/", "command": "ls", "caller": caller }),
             "prune" => json!(Prune { keep: Some(0), dry_run: true, ..Prune::default() }),
             "answer" => json!({ "answer": { "decision": "accept" }, "by": "user" }),
@@ -251,6 +252,8 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let message = without_codex(stage.message(&route));
         stage.expect(502, Call::of(route, id).with(&message)).await;
     }
+    let call = stage.valid(route::RENAME, third.id.as_str());
+    stage.expect(200, call).await;
     let call = stage.valid(route::COMPACT, third.id.as_str());
     stage.expect(200, call).await;
     let compacted = client.session(third.id.as_str()).await.unwrap().info.last_seq;

@@ -133,6 +133,16 @@ pub const TABLE: &[Definition] = &[
         shape: Shape::Bare(SlashCommand::Compact),
     },
     Definition {
+        name: "rename",
+        aliases: &["title"],
+        usage: "TITLE",
+        help: "change the title of this conversation",
+        example: "/rename the flaky parser test",
+        needs: Needs::Session,
+        arguments: &[],
+        shape: Shape::Text(SlashCommand::Rename),
+    },
+    Definition {
         name: "usage",
         aliases: &[],
         usage: "",

@@ -35,6 +35,7 @@ fn help_lists_every_command() {
         /model [[PROVIDER] MODEL]   choose the model from the next turn on
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
+        /rename TITLE               change the title of this conversation
         /usage                      show the tokens used and the limits of the account
         /context                    show what every part of the prompt costs
         /memory [ACTION] …          list what is remembered, undo, approve, …
@@ -72,6 +73,9 @@ fn keys_are_told_in_a_row_each() {
         Esc                  close a list or panel, else stop the running turn
         Ctrl-C               stop a ! command, else the turn, else clear; twice: leave
         Ctrl-D               leave, if the input is empty; turns continue
+        y s a n r x, 1-9     answer a request: the keys beside its choices
+        Up, Down, Enter      mark a choice of a request, and take the marked one
+        u                    accept a long patch after the list of its files
         Ctrl-G               switch between a request and the input
         F1, ?                show the keys
         F2                   show the open requests of all conversations

@@ -13,7 +13,7 @@ const INPUT_LIMIT: usize = 1_048_576;
 
 impl Composer {
     /// Sends what is written, if it can be sent.
-    pub(super) fn send(&mut self) -> Reaction {
+    pub fn send(&mut self) -> Reaction {
         let content = self.buffer.content();
         let (text, images) = (content.sent(), content.images());
         if text.trim().is_empty() {

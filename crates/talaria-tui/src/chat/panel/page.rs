@@ -55,6 +55,11 @@ impl Page {
         self.laid_out = None;
     }
 
+    /// Have the first rows been on the screen?
+    pub(super) fn has_seen(&self, rows: usize) -> bool {
+        self.is_whole || self.seen.get(..rows).is_some_and(|seen| !seen.contains(&false))
+    }
+
     /// Has everything been on the screen?
     pub(super) fn is_whole(&self) -> bool {
         self.is_whole

@@ -11,6 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::super::line::fitting;
 use super::super::welcome::wrapped;
 use super::{Panel, Stage, short};
+use talaria_render::dialog::Step;
 use talaria_render::question::{self, QuestionContext};
 use talaria_render::{Color, Paint, Style, StyledLine, StyledSpan, cut, diff, prompt};
 
@@ -19,6 +20,18 @@ const SENT: &[&str] = &["your answer is on its way", "answer on its way", "answe
 /// The input line has the keyboard.
 const ELSEWHERE: &[&str] =
     &["Ctrl-G answers it; keys go to the input line", "Ctrl-G answers it", "Ctrl-G answers"];
+
+/// A patch with more rows begins with the list of its files.
+const LONG: usize = 40;
+
+/// The question in rows of a width.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) width: usize,
+    pub(super) lines: Vec<StyledLine>,
+    /// How many rows the title and the list of files have, where a long patch has that list.
+    pub(super) list_end: Option<usize>,
+}
 
 /// The panel on the screen.
 #[derive(Debug, Default)]
@@ -34,11 +47,11 @@ impl Panel {
         if height == 0 || width == 0 {
             return Rows::default();
         }
-        let body = match self.body.take() {
-            Some((laid_out, body)) if laid_out == width => body,
-            _ => self.question(width, paint),
-        };
+        if self.body.as_ref().is_none_or(|body| body.width != width) {
+            self.body = Some(self.question(width, paint));
+        }
         let mut tail = self.tail(width, height, paint);
+        let Some(Body { lines: body, .. }) = &self.body else { return Rows::default() };
         let most =
             if body.is_empty() { height } else { height.div_ceil(2).max(height.saturating_sub(body.len())) };
         let tail_room = most.min(height.saturating_sub(1)).max(1);
@@ -54,13 +67,12 @@ impl Panel {
         }
         let has_cursor = self.takes_line() && self.has_keyboard();
         let column = tail.last().map_or(0, StyledLine::width);
-        self.body = Some((width, body));
         lines.extend(tail);
         let cursor = has_cursor.then(|| (column, lines.len().saturating_sub(1)));
         Rows { lines, cursor }
     }
 
-    fn question(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
+    fn question(&self, width: usize, paint: Paint) -> Body {
         let rules = QuestionContext {
             sandbox: &self.scene.sandbox,
             approval: &self.scene.approval,
@@ -73,13 +85,29 @@ impl Panel {
         }
         let near = nearby(self.dialog.ask(), &self.scene.cwd);
         let ask = near.as_ref().unwrap_or(self.dialog.ask());
-        lines.extend(question::show(ask, paint, Some(width), rules).into_lines());
+        let mut shown = question::show(ask, paint, Some(width), rules).into_lines();
+        let list = match ask {
+            Ask::Patch { changes: Some(changes), .. } if shown.len() > LONG => {
+                diff::file_list(changes, paint).into_lines()
+            }
+            _ => Vec::new(),
+        };
+        let list_end = lines.len() + list.len() + 1;
+        let has_list = !list.is_empty();
+        // Below the title.
+        let below = shown.len().min(1);
+        shown.splice(below..below, list);
+        lines.extend(shown);
         if near.is_some() {
             let mut place = StyledLine::of(Style::DIM, format!("  {:<8}", "in"));
             place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
             lines.push(place);
         }
-        lines.into_iter().flat_map(|line| broken(line, width)).collect()
+        let rows = |lines: &[StyledLine]| -> Vec<StyledLine> {
+            lines.iter().flat_map(|line| broken(line.clone(), width)).collect()
+        };
+        let list_end = has_list.then(|| rows(&lines[..list_end.min(lines.len())]).len());
+        Body { width, lines: rows(&lines), list_end }
     }
 
     /// Which rows are shown, and which have to be shown before a yes.
@@ -120,7 +148,7 @@ impl Panel {
             Stage::Asking if !self.has_keyboard() => {
                 vec![StyledLine::of(Style::BOLD, fitting(ELSEWHERE, width))]
             }
-            Stage::Asking => self.prompt(width, paint),
+            Stage::Asking => self.choice_list(width, height, paint),
         };
         let Some(problem) = self.problem.as_deref() else {
             return if wanted.len() > height / 2 { vec![self.short(width, paint)] } else { wanted };
@@ -133,9 +161,23 @@ impl Panel {
         vec![red(cut(problem, width, paint)), self.short(width, paint)]
     }
 
+    /// The choices, a row each if nothing of the question is hidden by that; else side by side, or the marked one alone.
+    fn choice_list(&self, width: usize, height: usize, paint: Paint) -> Vec<StyledLine> {
+        let rows = self.choice_rows(width, paint);
+        let body = self.body.as_ref().map_or(0, |body| body.lines.len());
+        if !rows.is_empty() && body + rows.len() <= height {
+            return rows;
+        }
+        self.marked_row(width, paint).map_or_else(|| self.prompt(width, paint), |row| vec![row])
+    }
+
     /// The prompt, in as many rows as it needs.
     fn prompt(&self, width: usize, paint: Paint) -> Vec<StyledLine> {
-        let mut lines = prompt::show(&self.dialog, paint, Some(width)).into_lines();
+        let shown = match self.dialog.step() {
+            Step::Choice => prompt::key_rows(&self.choices(), paint, Some(width)),
+            _ => prompt::show(&self.dialog, paint, Some(width)),
+        };
+        let mut lines = shown.into_lines();
         if let Some(last) = lines.last_mut().filter(|_| !self.dialog.is_secret()) {
             last.push(Style::PLAIN, &reveal_line(self.entry.text()));
         }
@@ -151,7 +193,10 @@ impl Panel {
             }
             Stage::Asking => {}
         }
-        if let Some(keys) = short::keys(&self.dialog) {
+        if let Some(marked) = self.marked_row(width, paint) {
+            return marked;
+        }
+        if let Some(keys) = short::keys(&self.choices()) {
             return StyledLine::of(Style::BOLD, keys);
         }
         let label = short::label(&self.dialog);

@@ -1,35 +1,19 @@
 //! The prompt in one row of a small window. Words are shortened, never cut at their front.
 
-use talaria_core::request::Decision;
 use unicode_width::UnicodeWidthStr;
 
 use talaria_render::Paint;
 use talaria_render::dialog::{Dialog, Step};
+use talaria_render::prompt::PromptChoice;
 
 /// The keys alone, where one key is wanted.
-pub(super) fn keys(dialog: &Dialog) -> Option<String> {
-    let keys: Vec<String> = match dialog.step() {
-        Step::Choice => dialog.ask().choices().into_iter().flat_map(letters).map(str::to_owned).collect(),
-        Step::Question(_) => {
-            let question = dialog.question().filter(|question| (1..=9).contains(&question.options.len()))?;
-            let other = question.other.then_some("o");
-            let letters = other.into_iter().chain(["n", "r", "x"]).map(str::to_owned);
-            std::iter::once(format!("1-{}", question.options.len())).chain(letters).collect()
-        }
-        _ => return None,
-    };
-    Some(format!("[{}]", keys.join("/")))
-}
-
-fn letters(decision: Decision) -> Vec<&'static str> {
-    match decision {
-        Decision::Accept => vec!["y"],
-        Decision::AcceptForSession => vec!["s"],
-        Decision::AcceptAlways => vec!["a"],
-        Decision::Decline => vec!["n", "r"],
-        Decision::Cancel => vec!["x"],
-        Decision::Void => Vec::new(),
-    }
+pub(super) fn keys(choices: &[PromptChoice]) -> Option<String> {
+    let options = choices.iter().filter(|choice| choice.key.is_ascii_digit()).count();
+    let numbers = (options > 0).then(|| format!("1-{options}"));
+    let letters =
+        choices.iter().filter(|choice| !choice.key.is_ascii_digit()).map(|choice| choice.key.to_string());
+    let keys: Vec<String> = numbers.into_iter().chain(letters).collect();
+    (!keys.is_empty()).then(|| format!("[{}]", keys.join("/")))
 }
 
 /// Purpose of a line.

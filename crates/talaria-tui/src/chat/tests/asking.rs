@@ -24,9 +24,6 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
         ▌ go
         ▌ not confirmed yet
 
-
-
-
         ? The model asks to run a command
           │ rm -rf build ⟨U+202E⟩; ls
           in      /home/me/project
@@ -34,9 +31,12 @@ fn a_request_is_shown_whole_and_answered_with_one_key_and_the_digest_of_what_is_
                   sure
           note    Codex asks when it wants to leave the sandbox (workspace-write): if
                   you accept, the command may run outside it, with all your rights
-        [y] yes, once  [s] yes, for this session  [n] no, continue
-        [r] no, and say why  [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+          1 [y] yes, once
+          2 [s] yes, for this session
+          3 [n] no, continue
+          4 [r] no, and say why
+          5 [x] no, stop the turn
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
@@ -197,7 +197,7 @@ fn a_patch_is_shown_as_a_diff() {
           note    accepting also makes /etc writable for the rest of the session
         [y] yes, once  [s] yes, for this session  [n] no, continue
         [r] no, and say why  [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
@@ -223,7 +223,7 @@ fn an_address_is_shown_and_only_the_person_says_that_it_was_visited() {
     play.running().asked("r-1", sample::ask_url("")).settle();
     assert!(play.screen().contains("https://example.org/"));
     expect![[r#"
-        [y] done  [n] no, continue  [r] no, and say why  [x] no, stop the turn:
+        1 [y] done
     "#]]
     .assert_eq(&play.rows_with("[y]"));
     play.press("y");
@@ -260,7 +260,7 @@ fn questions_of_the_model_take_numbers_and_text() {
           │ [2] Blue: about Blue
         [1-2] your answer  [o] something else  [n] no, continue  [r] no, and say why
         [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]

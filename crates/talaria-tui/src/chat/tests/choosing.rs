@@ -51,11 +51,14 @@ fn help_keys_and_themes_need_no_engine() {
     let mut play = play();
     play.press("?");
     expect![[r#"
-        Keys 1-20/22 (arrows and pages scroll, another key closes)
+        Keys 1-20/25 (arrows and pages scroll, another key closes)
           Enter               send; during a turn: steer or queue, as shown
           Esc                 close a list or panel, else stop the running turn
           Ctrl-C              stop a ! command, else the turn, else clear; twice: leave
           Ctrl-D              leave, if the input is empty; turns continue
+          y s a n r x, 1-9    answer a request: the keys beside its choices
+          Up, Down, Enter     mark a choice of a request, and take the marked one
+          u                   accept a long patch after the list of its files
           Ctrl-G              switch between a request and the input
           F1, ?               show the keys
           F2                  show the open requests of all conversations
@@ -69,9 +72,6 @@ fn help_keys_and_themes_need_no_engine() {
           Alt-Enter, Ctrl-J   start a new line; so does a backslash before Enter
           Ctrl-A, Ctrl-E      go to the beginning or the end of the line
           Alt-B, Alt-F        go back or forward one word
-          Ctrl-W, Alt-D       cut the word before or after the cursor
-          Ctrl-U, Ctrl-K      cut the line up to or from the cursor
-          Ctrl-Y              paste what was cut
         ── Esc closes the list of keys ─────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
@@ -145,7 +145,7 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
     let mut play = play().at(40, 12);
     play.press("F1");
     expect![[r#"
-        Keys 1-8/59 (arrows scroll)
+        Keys 1-8/68 (arrows scroll)
           Enter
             send; during a turn: steer or queue,
             as shown
@@ -161,15 +161,15 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
     .assert_eq(&play.screen());
     play.press("PageDown PageDown Up");
     expect![[r#"
-        Keys 16-23/59 (arrows scroll)
-          F1, ?
-            show the keys
-          F2
-            show the open requests of all
-            conversations
-          F3
-            choose whether Enter steers or
-            queues
+        Keys 16-23/68 (arrows scroll)
+          Up, Down, Enter
+            mark a choice of a request, and take
+            the marked one
+          u
+            accept a long patch after the list
+            of its files
+          Ctrl-G
+            switch between a request and the
         ── Esc closes the list of keys ─────────
         › say what to do   / commands   @ files
 

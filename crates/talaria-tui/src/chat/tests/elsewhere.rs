@@ -147,12 +147,9 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
           runtime      asking Codex
           model        not known yet
           permissions  not known yet
-
         Type what you want done and press Enter.
         / lists commands, @ names a file, ! runs a shell command, ? shows the keys.
         Ctrl-D leaves; turns continue: `talaria --last` returns.
-
-
         A request from the task deploy
         ? The model asks to run a command
           │ make deploy
@@ -161,9 +158,12 @@ fn a_request_of_a_task_is_a_badge_and_opens_in_the_same_panel() {
                   sure
           note    if you accept, the command may run outside the sandbox, with all your
                   rights
-        [y] yes, once  [s] yes, for this session  [n] no, continue
-        [r] no, and say why  [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+          1 [y] yes, once
+          2 [s] yes, for this session
+          3 [n] no, continue
+          4 [r] no, and say why
+          5 [x] no, stop the turn
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         1 task
     "#]]
@@ -385,7 +385,8 @@ fn a_list_names_the_command_and_the_question_shows_all_of_it() {
     "#]]
     .assert_eq(&play.rows_with(": make "));
     play.press("Down").press("Enter");
-    assert!(play.screen().contains(wrapped), "{}", play.screen());
+    let screen = play.screen();
+    assert!(screen.contains("  │ make deploy\n  shell   /bin/bash -lc\n"), "{screen}");
 }
 
 #[test]

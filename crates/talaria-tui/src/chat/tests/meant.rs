@@ -92,13 +92,16 @@ fn what_is_meant_for_a_turn_begins_none_and_is_kept() {
 }
 
 #[test]
-fn a_key_that_is_no_choice_answers_nothing_and_is_for_the_input_line() {
-    for key in ["q", "1", "Ctrl-Y", "Alt-Y", "Ctrl-N", "Alt-A", "Tab", "Enter", "Backspace", "Up"] {
+fn a_key_that_is_no_choice_does_nothing_and_a_word_is_for_the_input_line() {
+    for key in ["q", "6", "0", "Ctrl-Y", "Alt-Y", "Ctrl-N", "Alt-A", "Tab", "Enter", "Backspace", "Up"] {
         let mut play = play();
         play.running().asked("r-1", sample::ask_command("ls")).settle();
         play.press(key);
         assert_eq!(play.wishes(), "", "{key}");
-        assert!(play.screen().contains("The model asks to run a command"), "{key}: it is still asked");
+        play.wait(5000).wait(5000).draw();
+        let screen = play.screen();
+        assert!(screen.contains("The model asks to run a command"), "{key}: it is still asked");
+        assert!(screen.contains("keys answer") && screen.contains("› say what to do"), "{key}: {screen}");
     }
     // A person who begins to write continues writing: a letter that would be a choice is one of the line.
     let mut play = play();

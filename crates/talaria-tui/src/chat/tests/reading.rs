@@ -32,7 +32,7 @@ fn what_is_too_long_is_read_before_it_is_accepted() {
         ── 1-15/47; 16-47 not seen yet: Space or PageDown ──
         [y] yes, once  [s] yes, for this session  [n] no, continue
         [r] no, and say why  [x] no, stop the turn:
-        ── keys answer; Ctrl-G: input line ─────────────────────────────────────────────
+        ── keys answer, or arrows and Enter; Ctrl-G: input line ────────────────────────
         › say what to do   / commands   @ files   ! shell
         ? waiting for you · codex·gpt-5.5·high · workspace-write/on-request
     "#]]
@@ -125,10 +125,10 @@ fn a_long_command_with_itself_as_the_rule_is_read_once_and_the_rows_that_are_mis
         play.press("PageDown").settle();
     }
     expect![[r#"
-        ── 1-15/69; 16-69 not seen yet: Space or PageDown ──
-        ── 55-69/69; 16-54 not seen yet: PageUp ──
-        ── 16-29/69; 30-54 not seen yet: Space or PageDown ──
-        ── 30-43/69; 44-54 not seen yet: Space or PageDown ──
+        ── 1-15/70; 16-70 not seen yet: Space or PageDown ──
+        ── 56-70/70; 16-55 not seen yet: PageUp ──
+        ── 16-29/70; 30-55 not seen yet: Space or PageDown ──
+        ── 30-43/70; 44-55 not seen yet: Space or PageDown ──
     "#]]
     .assert_eq(&told);
     play.wishes();

@@ -298,7 +298,7 @@ fn push(page: &Page<'_>, text: &str, hang: usize, out: &mut Vec<StyledLine>) {
 /// Its arguments, next to its name.
 fn call(body: &ItemBody) -> Option<String> {
     match body {
-        ItemBody::Command { command, .. } => Some(tool_line::unwrapped(command).into_owned()),
+        ItemBody::Command { command, .. } => Some(talaria_render::unwrapped(command).into_owned()),
         ItemBody::Tool { arguments, .. } | ItemBody::ClientTool { arguments, .. } => {
             arguments.as_ref().map(|json| json.get().to_owned())
         }

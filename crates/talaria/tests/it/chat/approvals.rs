@@ -168,3 +168,48 @@ async fn the_request_of_a_background_task_is_a_badge_and_can_be_answered_here() 
     quit(terminal).await;
     stage.close().await;
 }
+
+#[tokio::test]
+async fn a_choice_is_marked_with_arrows_and_taken_with_enter() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::new().command("touch marked"));
+    stage.scene.model.push(Reply::say("Marked."));
+    let mut terminal = stage.open_asking().await;
+    send(&mut terminal, "Touch it").await;
+    asked(&mut terminal).await;
+    terminal.key(Key::Enter).await;
+    terminal.wait_shown("nothing is marked").await;
+    assert!(!stage.folder().join("marked").exists());
+    terminal.type_keys("z").await;
+    terminal.wait_shown("z is none of the keys").await;
+    terminal.key(Key::Down).await;
+    terminal.wait_shown("› 1 [y] yes, once").await;
+    stage.shows("approval-marked", &mut terminal).await;
+    terminal.key(Key::Enter).await;
+    ended(&mut terminal, "Marked.").await;
+    assert!(stage.folder().join("marked").exists());
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn a_long_patch_is_accepted_after_the_list_of_its_files() {
+    let stage = Stage::usual().await;
+    let file = |name: &str| format!("*** Add File: {name}\n{}", "+generated\n".repeat(90));
+    let patch = format!("*** Begin Patch\n{}{}*** End Patch\n", file("one.txt"), file("two.txt"));
+    stage.scene.model.push(Reply::new().patch(&patch));
+    stage.scene.model.push(Reply::say("Generated."));
+    let mut terminal = stage.open_asking().await;
+    send(&mut terminal, "Generate them").await;
+    terminal.wait_shown("2 files, +180").await;
+    asked(&mut terminal).await;
+    stage.shows("long-patch", &mut terminal).await;
+    terminal.type_keys("y").await;
+    terminal.wait_shown("read it all first").await;
+    assert!(!stage.folder().join("one.txt").exists());
+    terminal.type_keys("u").await;
+    ended(&mut terminal, "Generated.").await;
+    assert_eq!(fs::read_to_string(stage.folder().join("two.txt")).unwrap().lines().count(), 90);
+    quit(terminal).await;
+    stage.close().await;
+}

@@ -97,7 +97,7 @@ async fn the_pictures_are_what_the_chat_shows() {
     question(&mut terminal, "+    cents - (cents").await;
     draw(&stage, "approval", &mut terminal).await;
     terminal.type_keys("y").await;
-    question(&mut terminal, "│ /bin/bash -lc ./check").await;
+    question(&mut terminal, "│ ./check").await;
     terminal.type_keys("y").await;
     ended(&mut terminal, "pub fn discounted").await;
     let is_coloured = |screen: &Screen| screen.style_of("u32 {").unwrap().foreground != Color::Default;
