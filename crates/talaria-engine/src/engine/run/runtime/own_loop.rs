@@ -365,7 +365,8 @@ impl LoopRuntime {
         journal.keep().await.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let models = self.models(&provider, journal);
-        let setup = LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
+        let setup =
+            LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
         let machine = LoopTurn::new(setup, entries, LeftTurn::default());
         let deed = if is_compaction { LoopDeed::Compaction { is_done: false } } else { LoopDeed::Words };
         let start = LoopStart {
@@ -420,7 +421,8 @@ impl LoopRuntime {
         let turn = self.turn_id(ordinal);
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let models = self.models(&provider, journal);
-        let setup = LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
+        let setup =
+            LoopSetup { compaction: Some(compaction), ..self.setup_with(&models, turn.clone(), head) };
         let made = u64::try_from(attempts.len()).unwrap_or(u64::MAX);
         let is_answered = attempts.last().is_some_and(|last| last.ending == Some(AttemptEnding::Completed));
         let last = attempts.last().filter(|last| last.ending == Some(AttemptEnding::Incomplete));
