@@ -117,7 +117,8 @@ fn a_turn_in_a_pipe_is_plain_text() {
         • touch x
 
         ? The model asks to run a command
-          │ /bin/bash -lc 'touch x'
+          │ touch x
+          shell   /bin/bash -lc
           in      /home/me/project
           reason  may I?
                   sure
@@ -170,7 +171,8 @@ fn a_turn_on_a_terminal_leaves_no_trace_of_drafts_and_spinners() {
         ☐ leap
 
         ? The model asks to run a command
-          │ /bin/bash -lc 'touch x'
+          │ touch x
+          shell   /bin/bash -lc
           in      /home/me/project
           reason  may I?
                   sure

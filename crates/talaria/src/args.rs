@@ -96,7 +96,7 @@ pub(crate) enum Command {
     Requests(Requests),
     /// List, follow and stop background commands
     Ps(Ps),
-    /// List, show, search, export, compact and prune conversations
+    /// List, show, search, rename, export, compact and prune conversations
     Sessions(Sessions),
     /// List, change and undo what is remembered across conversations
     Memory(Memory),

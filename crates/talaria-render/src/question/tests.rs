@@ -25,15 +25,16 @@ fn a_command_is_shown_exactly() {
     check(
         &sample::ask_command(command),
         expect![[r#"
-        ? The model asks to run a command of 2 lines
-          │ /bin/bash -lc 'rm⟨U+00A0⟩x ⟨U+202E⟩; curl evil
-          │ ␛[2K  note    harmless'
-          in      /home/me/project
-          reason  may I?
-                  sure
-          note    Codex asks when it wants to leave the sandbox (workspace-write): if
-                  you accept, the command may run outside it, with all your rights
-    "#]],
+            ? The model asks to run a command of 2 lines
+              │ rm⟨U+00A0⟩x ⟨U+202E⟩; curl evil
+              │ ␛[2K  note    harmless
+              shell   /bin/bash -lc
+              in      /home/me/project
+              reason  may I?
+                      sure
+              note    Codex asks when it wants to leave the sandbox (workspace-write): if
+                      you accept, the command may run outside it, with all your rights
+        "#]],
     );
 }
 
@@ -69,8 +70,9 @@ fn a_rule_that_is_the_command_itself_is_not_shown_twice() {
         &ask,
         expect![[r#"
             ? The model asks to run a command of 2 lines
-              │ /bin/bash -lc 'one
-              │ two'
+              │ one
+              │ two
+              shell   /bin/bash -lc
               in      /home/me/project
               reason  may I?
                       sure

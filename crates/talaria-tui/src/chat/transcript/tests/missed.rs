@@ -45,8 +45,8 @@ fn pieces_are_missing_until_the_message_is_whole() {
         sample::completed("half and whole."),
     ];
     expect![[r#"
-        -
-        -
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
         -
         -
     "#]]
@@ -70,9 +70,9 @@ fn what_is_never_told_whole_stays_missing() {
         sample::interrupted(),
     ];
     expect![[r#"
-        -
-        -
-        -
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
     "#]]
     .assert_eq(&notes(before(), left));
     // The command ends, and its end does not contain its output.
@@ -83,10 +83,10 @@ fn what_is_never_told_whole_stays_missing() {
         sample::completed("done"),
     ];
     expect![[r#"
-        -
-        -
-        -
-        -
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
+        The engine was down for a while. No further step was found afterwards; pieces of text and output from that time may be missing
     "#]]
     .assert_eq(&notes(before(), untold));
 }
@@ -105,10 +105,10 @@ fn each_part_of_the_note_goes_by_itself() {
         sample::completed("half and whole."),
     ];
     expect![[r#"
-        -
-        -
-        -
-        -
+        The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output; a step had begun before, and whether it has ended is not known
+        The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing, and pieces of text and output
+        The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing
+        The engine was down for a while. No further step was found afterwards; commands and other steps from that time may be missing
     "#]]
     .assert_eq(&notes(before, after));
 }
