@@ -7,7 +7,7 @@
 //! the row of an attempt exists before its first byte, the items of an answer are stored together with its end, no call starts
 //! before that, and every call has its one result before the next request. History is only appended to.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use talaria_core::event::{Event, Usage};
@@ -17,267 +17,40 @@ use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 
-use crate::attempt::{AttemptDiary, AttemptEnd, AttemptStage, WireNews};
-use crate::compaction::{CompactionSetup, MeasuredPrompt};
-use crate::encode::{RequestHead, RequestOmissions, RequestRenderer};
-use crate::failure::{FailureClass, refused_parameter};
-use crate::family::ModelFamily;
+use crate::attempt::{AttemptEnd, WireNews};
+use crate::compaction::MeasuredPrompt;
+use crate::encode::RequestRenderer;
+use crate::failure::FailureClass;
 use crate::fold::{IncompleteReason, StopReason};
-use crate::history::{
-    CallDisposition, CallId, CallInput, LogEntry, LogItem, LogPart, ModelIssuer, in_force, plain_text,
-};
-use crate::profile::{PriceTier, ProviderProfile};
-use crate::rendered::{PrefixDigest, RenderedRequest};
-use crate::retry::{AttemptSituation, AttemptTrouble, RequestRepair, RetryBudget, RetryDecision};
-use crate::spending::{TokenCount, TokenSource};
+use crate::history::{CallDisposition, LogEntry, LogItem, LogPart, in_force};
+use crate::profile::PriceTier;
+use crate::retry::{AttemptTrouble, RetryBudget, RetryDecision};
+use crate::spending::TokenSource;
 use attempt_run::{AttemptRun, RunEnd};
 use compacting::Compacting;
 use continuing::{CONTINUE, MOST_CONTINUATIONS, continuations, whole_text};
 use ladder::ModelLadder;
-pub use ladder::{LeftModel, ModelChange, ModelRoute};
+use open_calls::{
+    OpenCall, answer_unbegun, answer_unreadable, missing_answer, name_calls, open_calls, waiting,
+};
 use repetition::repetition;
 
+pub use interface::{
+    AttemptPurpose, EndedAttempt, LeftTurn, LoopInput, LoopMoment, LoopOutput, LoopSetup, PlannedAttempt,
+    RequestedCall,
+};
+pub use ladder::{LeftModel, ModelChange, ModelRoute};
+
+mod after_failure;
 mod attempt_run;
 mod compacting;
 mod continuing;
+mod interface;
 mod ladder;
+mod open_calls;
 mod repetition;
 #[cfg(test)]
 mod tests;
-
-/// What a provider is asked for at least after it refused the output limit.
-const LEAST_OUTPUT: u64 = 1_024;
-
-/// The time of an input, as the shell knows it.
-#[derive(Clone, Copy, Debug)]
-pub struct LoopMoment {
-    /// Monotonic, from any beginning.
-    pub now: Duration,
-    /// Seconds since 1970.
-    pub unix: i64,
-    /// Between 0 and 1, for pauses that vary.
-    pub chance: f64,
-}
-
-/// What stays the same during a turn.
-#[derive(Clone, Debug)]
-pub struct LoopSetup {
-    /// The turn, for the ids of its items.
-    pub turn: TurnId,
-    /// The provider.
-    pub profile: ProviderProfile,
-    /// Endpoint and account.
-    pub issuer: ModelIssuer,
-    /// Model, system prompt, tools and parameters.
-    pub head: RequestHead,
-    /// What the provider is known to refuse.
-    pub omissions: RequestOmissions,
-    /// The most model requests of the turn, retries not counted.
-    pub rounds: u32,
-    /// The chosen model is not asked before this time, in seconds since 1970, as long as another one can answer.
-    pub rests_until: Option<i64>,
-    /// The models that are asked when the chosen one fails, in this order.
-    pub fallbacks: Vec<ModelRoute>,
-    /// Whether they are also asked what a model or its provider refused.
-    pub asks_on_refusal: bool,
-    /// How the conversation is compacted; none where it must stay as it is.
-    pub compaction: Option<CompactionSetup>,
-}
-
-impl LoopSetup {
-    fn chosen(&self) -> ModelRoute {
-        ModelRoute {
-            profile: self.profile.clone(),
-            issuer: self.issuer.clone(),
-            model: self.head.model.clone(),
-            omissions: self.omissions.clone(),
-            rests_until: self.rests_until,
-        }
-    }
-
-    /// Asks another model from now on.
-    fn take(&mut self, route: &ModelRoute) {
-        self.profile = route.profile.clone();
-        self.issuer = route.issuer.clone();
-        self.head.model.clone_from(&route.model);
-        self.head.max_output = None;
-        self.omissions = route.omissions.clone();
-    }
-}
-
-/// Something happened.
-#[derive(Debug)]
-pub enum LoopInput<'a> {
-    /// The transport reports about an attempt. News of any but the current one change nothing.
-    Wire {
-        /// The number of the attempt.
-        attempt: u64,
-        /// What it reports.
-        news: &'a WireNews,
-    },
-    /// A call ended: its result, or why there is none. A second result of a call changes nothing.
-    CallEnded {
-        /// The entry of the call in the history.
-        seq: u64,
-        /// Its fate.
-        disposition: CallDisposition,
-        /// What the model gets.
-        parts: Vec<LogPart>,
-    },
-    /// The person adds something while the turn runs. It follows the results of the running calls.
-    Steer(Vec<LogPart>),
-    /// The turn continues although the model repeats itself.
-    Proceed,
-    /// The turn ends because the model repeats itself.
-    GiveUp {
-        /// Who decided it; none if no one could be asked.
-        by: Option<Who>,
-    },
-    /// The person or Talaria stops the turn.
-    Interrupt(Who),
-    /// How many other keys of the provider may work, known when a request is sent.
-    SpareKeys(usize),
-    /// Time passed.
-    Tick,
-}
-
-/// A call that the model asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RequestedCall {
-    /// Its entry in the history: it names the call within the conversation, whatever ids the provider repeats.
-    pub seq: u64,
-    /// Joins it with its result.
-    pub call: CallId,
-    /// The tool.
-    pub name: String,
-    /// The arguments as the model wrote them; they are a JSON object, or free text.
-    pub input: CallInput,
-}
-
-/// What an attempt is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AttemptPurpose {
-    /// The next answer of the conversation.
-    Answer,
-    /// A summary of its beginning.
-    Summary {
-        /// The place of the configured model that writes it; none for the model of the conversation.
-        by: Option<usize>,
-    },
-}
-
-/// The row of an attempt before its first byte is sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlannedAttempt {
-    /// Its number in the turn, from 1.
-    pub number: u64,
-    /// What it is for.
-    pub purpose: AttemptPurpose,
-    /// The model that is asked.
-    pub model: String,
-    /// Its place among the models of the turn; 0 is the chosen one.
-    pub place: usize,
-    /// The digest of the whole request.
-    pub request: PrefixDigest,
-    /// The digest of what stays at the beginning of the next request.
-    pub prefix: PrefixDigest,
-    /// The size of the request.
-    pub bytes: usize,
-}
-
-/// An attempt that is over.
-#[derive(Clone, Debug)]
-pub struct EndedAttempt {
-    /// Its number.
-    pub number: u64,
-    /// How it ended.
-    pub end: AttemptEnd,
-    /// How far it was.
-    pub stage: AttemptStage,
-    /// What it cost in tokens.
-    pub tokens: TokenCount,
-    /// The price in billionths of a dollar; none if it is not known.
-    pub price: Option<u64>,
-    /// Facts for diagnosis.
-    pub diary: AttemptDiary,
-    /// Characters that people saw of it.
-    pub shown_chars: u64,
-    /// What it adds to the history, stored in the same transaction.
-    pub entries: Vec<LogEntry>,
-}
-
-/// What to do, in order. An output is durable before a later one is acted upon.
-#[derive(Debug)]
-pub enum LoopOutput {
-    /// Report this.
-    Emit(Event),
-    /// Report that another model answers from now on.
-    Change(ModelChange),
-    /// The provider that is asked now refuses this parameter for this model.
-    Learn(String),
-    /// Store the row of an attempt.
-    Plan(PlannedAttempt),
-    /// Send the request of the attempt that was planned last.
-    Send(Box<RenderedRequest>),
-    /// Close the connection of this attempt.
-    Close(u64),
-    /// Store the end of an attempt, together with what it adds to the history.
-    End(Box<EndedAttempt>),
-    /// The text that was shown of this attempt does not count: strike it out.
-    Void {
-        /// The attempt.
-        attempt: u64,
-        /// Why.
-        why: String,
-        /// How many characters were shown.
-        shown_chars: u64,
-        /// The items that they belong to.
-        items: Vec<ItemId>,
-    },
-    /// Append these entries to the history.
-    Append(Vec<LogEntry>),
-    /// This many of the last `Steer` inputs were not read by the model and will not be: return them to the person.
-    Unread(usize),
-    /// Run these calls, each exactly once, in this order or together.
-    Start(Vec<RequestedCall>),
-    /// An earlier engine may have run these calls: find out what became of each, and report that.
-    Settle(Vec<RequestedCall>),
-    /// The model repeats itself: ask the person whether the turn continues, and answer with `Proceed` or `GiveUp`.
-    Doubt {
-        /// The entry of the history that the doubt follows. It names the question, also for the next engine.
-        after: u64,
-        /// What the person reads.
-        text: String,
-    },
-    /// Stop the calls that run. Each of them still needs its result.
-    StopCalls,
-    /// The turn is over.
-    Finish(Box<Report>),
-}
-
-/// What an earlier engine left of a turn, besides the history.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeftTurn {
-    /// How many attempts the turn has had.
-    pub attempts: u64,
-    /// What they cost.
-    pub usage: Usage,
-    /// What the model said last in this turn.
-    pub text: Option<String>,
-    /// The last attempt ended with an answer that counts: nothing was asked since.
-    pub is_answered: bool,
-    /// Why the last attempt ended with an answer that the provider called incomplete, if it did.
-    pub incomplete: Option<IncompleteReason>,
-    /// The model that answered last, if the chosen one had failed.
-    pub model: Option<LeftModel>,
-}
-
-/// A call that waits for its result.
-#[derive(Clone, Debug)]
-struct OpenCall {
-    requested: RequestedCall,
-    result: Option<(CallDisposition, Vec<LogPart>)>,
-}
 
 /// What the turn waits for.
 #[derive(Debug)]
@@ -796,67 +569,6 @@ impl LoopTurn {
         true
     }
 
-    fn decide(
-        &mut self,
-        moment: LoopMoment,
-        trouble: AttemptTrouble<'_>,
-        stage: AttemptStage,
-        shown: u64,
-    ) -> RetryDecision {
-        if let AttemptTrouble::Failed(failure) = trouble
-            && refused_parameter(failure).is_some_and(|name| !self.renderer.can_leave_out(&name))
-        {
-            // The same bytes would be refused again.
-            return RetryDecision::Stop { retry_at: None };
-        }
-        let situation = AttemptSituation {
-            stage,
-            has_shown: shown > 0,
-            has_spare_key: self.spare_keys > 0,
-            has_fallback: self.ladder.has_next(),
-            asks_on_refusal: self.setup.asks_on_refusal,
-            now: moment.unix,
-            chance: moment.chance,
-        };
-        self.budget.decide(trouble, situation)
-    }
-
-    /// The words of a refusal that the next model is asked about instead: the refused answer is then no part of the history.
-    fn refusal_to_pass_on(&self, ended: &mut EndedAttempt) -> Option<String> {
-        if !self.setup.asks_on_refusal || !self.ladder.has_next() {
-            return None;
-        }
-        let why = match &ended.end {
-            AttemptEnd::Refused { text, .. } => format!("the model refused: {text}"),
-            AttemptEnd::Incomplete(IncompleteReason::ContentFilter) => {
-                let (category, text) = (None, IncompleteReason::ContentFilter.to_string());
-                ended.end = AttemptEnd::Refused { category, text: text.clone() };
-                text
-            }
-            _ => return None,
-        };
-        ended.entries.clear();
-        Some(why)
-    }
-
-    /// Asks the next model of the ladder.
-    fn fall_back(&mut self, moment: LoopMoment, why: String, until: Option<i64>) {
-        let change = self.ladder.fall_back(why, until, moment.unix);
-        self.change_model(change);
-        self.budget.change_model();
-        self.ask(moment);
-    }
-
-    /// Another model answers from now on: its requests are a new epoch.
-    fn change_model(&mut self, change: ModelChange) {
-        self.outputs.push_back(LoopOutput::Change(change));
-        self.spare_keys = 0;
-        // Another model counts in its own way.
-        self.measured = None;
-        self.setup.take(self.ladder.route());
-        self.renderer = renderer_of(&self.setup, &self.log);
-    }
-
     /// Has the model continue an answer that its server cut without saying so. Returns false if it was asked often enough.
     fn continue_answer(&mut self, entries: &[LogEntry]) -> bool {
         let made = continuations(&self.log);
@@ -873,54 +585,6 @@ impl LoopTurn {
         self.append(vec![LogItem::Operator { text: CONTINUE.to_owned() }]);
         self.append_steering();
         true
-    }
-
-    /// Retries, asks another model, or ends the turn with the failure.
-    fn follow(
-        &mut self,
-        moment: LoopMoment,
-        decision: RetryDecision,
-        code: FailureCode,
-        why: String,
-        next: NextStep,
-    ) {
-        match decision {
-            RetryDecision::Retry { wait, repair } => {
-                let how = match &repair {
-                    Some(repair) => format!("trying again {repair}"),
-                    None if wait.is_zero() => "trying again".to_owned(),
-                    None => format!("trying again in {:.1} s", wait.as_secs_f64()),
-                };
-                self.outputs
-                    .push_back(LoopOutput::Emit(Event::Retrying { message: format!("{why}; {how}") }));
-                if let Some(repair) = repair {
-                    self.repair(repair);
-                }
-                if wait.is_zero() {
-                    return self.ask(moment);
-                }
-                self.phase = LoopPhase::Pausing(moment.now + wait);
-            }
-            RetryDecision::NextKey => {
-                let message = format!("{why}; trying again with another key");
-                self.outputs.push_back(LoopOutput::Emit(Event::Retrying { message }));
-                self.ask(moment);
-            }
-            RetryDecision::Fallback { until } => self.fall_back(moment, why, until),
-            RetryDecision::Stop { retry_at } => {
-                self.fail(code, why, next, retry_at);
-            }
-        }
-    }
-
-    /// Begins a new epoch of requests that leave out what the provider refused.
-    fn repair(&mut self, repair: RequestRepair) {
-        if let RequestRepair::DropParameter(name) = &repair {
-            self.ladder.learn(name);
-            self.outputs.push_back(LoopOutput::Learn(name.clone()));
-        }
-        repair_setup(&mut self.setup, repair, self.log.last().map(|entry| entry.seq));
-        self.renderer = renderer_of(&self.setup, &self.log);
     }
 
     fn finish(&mut self, outcome: Outcome) {
@@ -975,50 +639,6 @@ fn empty_item(id: &ItemId, kind: &crate::fold::AnswerItemKind) -> Option<Item> {
     item.step(id)
 }
 
-/// Makes the ids of calls unique in the conversation, which providers ask of a request: servers send empty ones, and the same
-/// in every answer.
-fn name_calls(entries: &mut [LogEntry], log: &[LogEntry], family: ModelFamily) {
-    let id_of = |entry: &LogEntry| match &entry.item {
-        LogItem::Call { call, .. } => Some(call.clone()),
-        _ => None,
-    };
-    if entries.iter().all(|entry| id_of(entry).is_none()) {
-        return;
-    }
-    let mut known: HashSet<CallId> = log.iter().filter_map(id_of).collect();
-    for entry in entries {
-        let seq = entry.seq;
-        let LogItem::Call { call, .. } = &mut entry.item else { continue };
-        if call.as_str().is_empty() || known.contains(call) {
-            let mut made = CallId::new(format!("call_{seq}"));
-            while known.contains(&made) {
-                made.0.push('_');
-            }
-            *call = made;
-            // The vendor's bytes of a call have the id that it sent.
-            if family == ModelFamily::Responses {
-                (entry.native, entry.binding) = (None, None);
-            }
-        }
-        known.insert(call.clone());
-    }
-}
-
-/// Leaves out what the provider refused; `last` is the last entry of the history.
-fn repair_setup(setup: &mut LoopSetup, repair: RequestRepair, last: Option<u64>) {
-    match repair {
-        RequestRepair::DropReasoning => setup.omissions.reasoning_until = last,
-        RequestRepair::DropParameter(name) => setup.omissions.parameters.push(name),
-        RequestRepair::LeaveOutImages => setup.omissions.images = true,
-        RequestRepair::LowerOutput => {
-            let LoopSetup { head, profile, .. } = &*setup;
-            let asked = head.output_limit(profile).or_else(|| profile.model(&head.model).max_output);
-            let asked = asked.unwrap_or(LEAST_OUTPUT * 8);
-            setup.head.max_output = Some((asked / 2).max(LEAST_OUTPUT));
-        }
-    }
-}
-
 fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {
     let mut renderer = RequestRenderer::new(
         &setup.profile,
@@ -1028,70 +648,6 @@ fn renderer_of(setup: &LoopSetup, log: &[LogEntry]) -> RequestRenderer {
     );
     in_force(log).into_iter().for_each(|entry| renderer.push(entry));
     renderer
-}
-
-/// The calls without a result, in order.
-fn open_calls(entries: &[LogEntry]) -> Vec<OpenCall> {
-    let mut open: Vec<OpenCall> = Vec::new();
-    for entry in entries {
-        match &entry.item {
-            LogItem::Call { call, name, input } => open.push(OpenCall {
-                requested: RequestedCall {
-                    seq: entry.seq,
-                    call: call.clone(),
-                    name: name.clone(),
-                    input: input.clone(),
-                },
-                result: None,
-            }),
-            LogItem::Result { call, .. } => open.retain(|one| one.requested.call != *call),
-            _ => {}
-        }
-    }
-    open
-}
-
-/// Answers the calls whose arguments are not a JSON object. They never run.
-fn answer_unreadable(calls: &mut [OpenCall]) {
-    for call in calls {
-        let is_readable =
-            matches!(call.requested.input, CallInput::Free(_)) || call.requested.input.arguments().is_some();
-        if !is_readable {
-            let text = "Not started: the arguments are not a JSON object. Send the call again, whole.";
-            call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
-        }
-    }
-}
-
-/// Answers the last call of an answer that was cut, if it was cut before its arguments began.
-fn answer_unbegun(last: Option<&mut OpenCall>) {
-    if let Some(call) = last.filter(|call| call.requested.input.as_str().trim().is_empty()) {
-        let text = "Not started: the answer was cut before the arguments of this call. Send it again, whole.";
-        call.result = Some((CallDisposition::Failed, vec![LogPart::text(text)]));
-    }
-}
-
-/// The calls that have no result yet.
-fn waiting(calls: &[OpenCall]) -> Vec<RequestedCall> {
-    calls.iter().filter(|call| call.result.is_none()).map(|call| call.requested.clone()).collect()
-}
-
-/// The warning about an answer that completed a turn without a word for the person.
-fn missing_answer(entries: &[LogEntry]) -> Option<&'static str> {
-    let mut has_thinking = false;
-    for entry in entries {
-        match &entry.item {
-            LogItem::Assistant { parts, .. } if !plain_text(parts).trim().is_empty() => return None,
-            LogItem::Reasoning { .. } => has_thinking = true,
-            _ => {}
-        }
-    }
-    Some(match has_thinking {
-        true => {
-            "the model ended its answer after its thinking, without a word for you; send another message to continue"
-        }
-        false => "the model ended with an empty answer; send another message to continue",
-    })
 }
 
 /// Why an answer is incomplete that a server calls complete, where it is known to do that. Its own figures are the evidence.

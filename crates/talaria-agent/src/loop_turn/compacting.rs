@@ -14,10 +14,11 @@ use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome};
 use talaria_core::request::Who;
 
+use super::after_failure::repair_setup;
 use super::attempt_run::{AttemptRun, RunEnd};
 use super::{
     AttemptPurpose, EndedAttempt, LoopMoment, LoopOutput, LoopPhase, LoopSetup, LoopTurn, PlannedAttempt,
-    renderer_of, repair_setup,
+    renderer_of,
 };
 use crate::attempt::{AttemptEnd, AttemptStage, WireNews};
 use crate::compaction::{

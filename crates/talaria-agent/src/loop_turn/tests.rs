@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use talaria_core::tool::ToolEffect;
 
 use super::*;
-use crate::encode::LoopToolSpec;
+use crate::encode::{LoopToolSpec, RequestHead, RequestOmissions};
+use crate::history::{CallId, ModelIssuer, plain_text};
 use crate::profile::{ModelFacts, builtin_profile};
+use crate::spending::TokenCount;
 
 mod compacting;
 mod fallback;

@@ -8,66 +8,42 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_agent::attempt::{AttemptEnd, WireNews};
-use talaria_agent::failure::{FailureClass, ModelFailure};
+use talaria_agent::attempt::WireNews;
 use talaria_agent::history::{CallDisposition, LogEntry, LogItem, LogPart};
 use talaria_agent::key_pool::PooledKey;
-use talaria_agent::loop_turn::{
-    AttemptPurpose, EndedAttempt, LoopInput, LoopMoment, LoopOutput, LoopTurn, ModelChange, PlannedAttempt,
-    RequestedCall,
-};
-use talaria_agent::rendered::RenderedRequest;
-use talaria_codex::conversation::{Command, NotKept, Watcher as _, When, mint_ticket};
+use talaria_agent::loop_turn::{AttemptPurpose, LoopInput, LoopMoment, LoopOutput, LoopTurn, RequestedCall};
+use talaria_codex::conversation::{Command, NotKept, Watcher as _, When};
 use talaria_core::event::{Event, QueuedInput, Usage};
-use talaria_core::ids::{ItemId, SessionId, TicketId};
+use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{Outcome, Report};
-use talaria_core::request::{Answer, Ask, Decision, Who};
+use talaria_core::request::{Decision, Who};
 use talaria_core::transcript::{ProjectionLimits, Projector};
 use talaria_core::veil::{EventRedactor, cover_report};
-use talaria_store::{
-    Change, ModelAttemptEnd, NewHistoryEntry, RequestFilter, RequestPatch, RequestRow, RequestState,
-    ToolCallKey, UsagePurpose,
-};
+use talaria_store::{Change, NewHistoryEntry, ToolCallKey};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::calls::{CallHistory, CallMessage, CallScene, Decided};
 use super::deadline::Deadline;
-use super::doubt::{self, DoubtVerdict};
-use super::dump::AttemptName;
-use super::wire::{LoopEndpoint, WireFeed};
-use super::{LoopProvider, attempt_rows, log, said};
+use super::wire::WireFeed;
+use super::{LoopProvider, log, said};
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
-use crate::engine::journal::asker::Asker;
-use crate::engine::journal::{covered, rows};
-use crate::engine::run::opening;
-use crate::engine::run::provider_health::KeyLease;
-use crate::engine::run::providers::{KeyWait, RequestKey, key_wait_words};
+use crate::engine::run::providers::RequestKey;
+use asks::OpenAsk;
+use requests::UnsentRequest;
+
+pub(super) use asks::close_left_asks;
+
+mod asks;
+mod requests;
 
 /// How many messages of calls wait at most.
 const WAITING_MESSAGES: usize = 64;
 /// Milliseconds in a second.
 const SECOND: i64 = 1_000;
-
-/// A request of a call that waits for a person.
-struct OpenAsk {
-    ticket: TicketId,
-    /// The step of the call.
-    item: ItemId,
-    ask: Ask,
-    done: oneshot::Sender<Decided>,
-}
-
-/// A request that waits for the key of its provider.
-struct UnsentRequest {
-    request: Box<RenderedRequest>,
-    attempt: u64,
-    /// Shows that it waits for these variables; none if it waits for a key that other requests use.
-    wait: Option<(KeyWait, Vec<String>)>,
-}
 
 /// A turn that runs.
 pub(super) struct RunningLoop<'a> {
@@ -376,129 +352,6 @@ impl<'a> RunningLoop<'a> {
         Ok(())
     }
 
-    fn plan(&mut self, planned: &PlannedAttempt) {
-        (self.planned, self.purpose) = (planned.number, planned.purpose);
-        if planned.purpose == AttemptPurpose::Answer
-            && let Some(model) = self.models.get(planned.place)
-        {
-            self.provider = model.clone();
-        }
-        let purpose = match planned.purpose {
-            AttemptPurpose::Answer => UsagePurpose::Turn,
-            AttemptPurpose::Summary { .. } => UsagePurpose::Compaction,
-        };
-        let row = attempt_rows::planned(self.ordinal, purpose, self.asked(), planned);
-        let key = row.key;
-        self.journal.change(Change::NewAttempt(row));
-        self.take_key();
-        if !self.waits_for_key() {
-            self.journal.change(attempt_rows::sent(key));
-        }
-    }
-
-    /// Reports that another model answers from now on, and remembers for other turns how long the one before it rests.
-    fn report_change(&mut self, change: ModelChange) {
-        let ModelChange { from, to, why, until, .. } = change;
-        if let Some(until) = until {
-            self.engine.provider_keys.health.rest(&from, until);
-        }
-        self.tell(Event::ModelRerouted { from, to, reason: Some(why), until });
-    }
-
-    /// Takes the key for the next request.
-    fn take_key(&mut self) {
-        self.keys.mark_unchanged();
-        let is_answer = self.purpose == AttemptPurpose::Answer;
-        let LoopProvider { found, surroundings, .. } = self.asked();
-        let kept = self.kept_key.as_ref().filter(|_| is_answer);
-        self.key = self.engine.provider_keys.take(found, surroundings, &self.engine.home, kept);
-        let spare = match &self.key {
-            RequestKey::Leased { lease, spare } => {
-                if is_answer {
-                    self.kept_key = Some(lease.pooled().clone());
-                }
-                *spare
-            }
-            _ => 0,
-        };
-        self.handle(LoopInput::SpareKeys(spare));
-    }
-
-    fn waits_for_key(&self) -> bool {
-        matches!(self.key, RequestKey::Missing { .. } | RequestKey::Busy)
-    }
-
-    /// Sends a request, or waits for the key that it needs.
-    async fn send(&mut self, request: Box<RenderedRequest>, attempt: u64) -> Result<(), Unrecorded> {
-        let key = match &self.key {
-            RequestKey::NotNeeded => None,
-            RequestKey::Leased { lease, .. } => Some(lease.key().clone()),
-            // The conversation does not wait for the key of a model that only summarises.
-            RequestKey::Missing { variables } if self.purpose != AttemptPurpose::Answer => {
-                let text = format!("there is no key: set {}", variables.join(" or "));
-                let failure = ModelFailure::transport(FailureClass::Auth, text);
-                self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
-                return Ok(());
-            }
-            RequestKey::Missing { variables } => {
-                let variables = variables.clone();
-                let wait = KeyWait::begin(&self.engine, &self.scene.session, &variables);
-                let message = key_wait_words(&variables.join(" or "));
-                self.unsent = Some(UnsentRequest { request, attempt, wait: Some((wait, variables)) });
-                self.tell(Event::Warning { message });
-                return self.journal.keep().await.map_err(Unrecorded::from);
-            }
-            RequestKey::Busy => {
-                let title = &self.asked().found.profile.title;
-                let message = format!(
-                    "waiting for a key of {title}: all of them have as many requests as they may have"
-                );
-                self.unsent = Some(UnsentRequest { request, attempt, wait: None });
-                self.tell(Event::Warning { message });
-                return self.journal.keep().await.map_err(Unrecorded::from);
-            }
-            RequestKey::Refused(text) => {
-                let failure = ModelFailure::transport(FailureClass::Auth, text.clone());
-                self.handle(LoopInput::Wire { attempt, news: &WireNews::Broken(failure) });
-                return Ok(());
-            }
-        };
-        let name = AttemptName { session: &self.scene.session, ordinal: self.ordinal, attempt };
-        let endpoint = LoopEndpoint::new(&self.engine, self.asked(), key, name);
-        self.wire = Some(WireFeed::send(Arc::clone(&self.engine.models), endpoint, *request, attempt));
-        Ok(())
-    }
-
-    /// Sends a request that waited for its key, if that is here now.
-    async fn send_unsent(&mut self) -> Result<(), Unrecorded> {
-        let Some(UnsentRequest { request, attempt, wait }) = self.unsent.take() else { return Ok(()) };
-        self.take_key();
-        let waits_as_before = match (&self.key, &wait) {
-            (RequestKey::Missing { variables }, Some((_, before))) => variables == before,
-            (RequestKey::Busy, None) => true,
-            _ => false,
-        };
-        if waits_as_before {
-            self.unsent = Some(UnsentRequest { request, attempt, wait });
-            return Ok(());
-        }
-        drop(wait);
-        if !self.waits_for_key() {
-            self.journal.change(attempt_rows::sent(attempt_rows::key(self.ordinal, attempt)));
-            self.journal.keep().await?;
-        }
-        self.send(request, attempt).await
-    }
-
-    /// The provider of the attempt that was planned last.
-    fn asked(&self) -> &LoopProvider {
-        let configured = match self.purpose {
-            AttemptPurpose::Summary { by: Some(by) } => self.summarisers.get(by),
-            AttemptPurpose::Summary { by: None } | AttemptPurpose::Answer => None,
-        };
-        configured.unwrap_or(&self.provider)
-    }
-
     /// The rows of new entries. A summary begins another prefix.
     fn history_rows(&mut self, entries: &[LogEntry]) -> Vec<NewHistoryEntry> {
         let mut rows = Vec::with_capacity(entries.len());
@@ -507,48 +360,6 @@ impl<'a> RunningLoop<'a> {
             rows.extend(log::row(self.journal.services(), self.ordinal, self.prefix_epoch, entry));
         }
         rows
-    }
-
-    fn close_wire(&mut self, attempt: u64) {
-        let Some(wire) = self.wire.take_if(|wire| wire.attempt() == attempt) else { return };
-        // A turn that is stopped closes the connection at once.
-        if !*self.stop.borrow() {
-            wire.release();
-        }
-    }
-
-    fn end_attempt(&mut self, ended: &EndedAttempt) {
-        self.wire = None;
-        self.settle_key(ended);
-        let is_answer = self.purpose == AttemptPurpose::Answer;
-        self.journal.point(if is_answer { "model-answer" } else { "summary-answer" });
-        let items = self.history_rows(&ended.entries);
-        let end = ModelAttemptEnd { items, ..attempt_rows::ended(self.asked(), ended) };
-        let key = attempt_rows::key(self.ordinal, ended.number);
-        self.journal.change(Change::AttemptEnd(key, Box::new(end)));
-    }
-
-    /// Records what the end of an attempt says about its key and its model, and lets other requests have the key.
-    fn settle_key(&mut self, ended: &EndedAttempt) {
-        let key = std::mem::replace(&mut self.key, RequestKey::NotNeeded);
-        let lease: Option<KeyLease> = match key {
-            RequestKey::Leased { lease, .. } => Some(lease),
-            _ => None,
-        };
-        match &ended.end {
-            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => {
-                if let Some(lease) = &lease {
-                    lease.worked(ended.tokens.usage().total);
-                }
-                self.engine.provider_keys.health.answered(&self.asked().name());
-            }
-            AttemptEnd::Failed(failure) => {
-                if let Some(lease) = &lease {
-                    lease.failed(failure);
-                }
-            }
-            AttemptEnd::Cut { .. } | AttemptEnd::Cancelled { .. } => {}
-        }
     }
 
     async fn finish(&mut self, mut report: Report) -> Result<Report, Unrecorded> {
@@ -600,177 +411,6 @@ impl<'a> RunningLoop<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Asks whether a turn that repeats itself continues.
-    async fn put_doubt(&mut self, after: u64, text: &str) -> Result<(), Unrecorded> {
-        if !self.scene.confinement.asks {
-            self.handle(LoopInput::GiveUp { by: None });
-            return Ok(());
-        }
-        let item = ItemId::new(format!("{}-repeats-{after}", self.scene.turn.as_str()));
-        let ask = doubt::question(&self.scene.thread, &item, text);
-        let (done, is_decided) = oneshot::channel();
-        self.doubt = Some(is_decided);
-        self.open_ask(&item, ask, None, None, done).await
-    }
-
-    fn settle_doubt(&mut self, decided: Option<Decided>) {
-        let Some(Decided { answer, by }) = decided else { return };
-        match doubt::verdict(&answer) {
-            DoubtVerdict::Continue => self.handle(LoopInput::Proceed),
-            DoubtVerdict::Advise(words) => {
-                let input = [InputPart::Text { text: words.clone() }];
-                self.steer(&input, vec![LogPart::text(words)]);
-                self.handle(LoopInput::Proceed);
-            }
-            DoubtVerdict::Stop => self.handle(LoopInput::GiveUp { by: (by == Who::User).then_some(by) }),
-        }
-    }
-
-    /// Opens a request, or finds the one that an earlier engine put about the same call.
-    async fn open_ask(
-        &mut self,
-        item: &ItemId,
-        ask: Ask,
-        place: Option<talaria_guard::place::Place>,
-        decided: Option<(Answer, Who, String)>,
-        done: oneshot::Sender<Decided>,
-    ) -> Result<(), Unrecorded> {
-        if *self.stop.borrow() {
-            return Ok(());
-        }
-        if let Some((answer, by, why)) = decided {
-            let earlier = self.earlier_ask(item, &ask).await;
-            if matches!(&earlier, Some((_, EarlierAnswer::PassedOn(before, _))) if before.decision == answer.decision)
-            {
-                let _ = done.send(Decided { answer, by });
-                return Ok(());
-            }
-            if let Some((ticket, EarlierAnswer::None | EarlierAnswer::Given(..))) = earlier {
-                let why = format!("{by} decides it now");
-                self.journal.close_own(&ticket, Decision::Void, Who::Talaria, Some(why));
-            }
-            let ticket = mint_ticket();
-            self.journal.open_for_call(&ticket, ask, place, item);
-            self.journal.deliver(ticket.clone(), &answer, by);
-            let decision = answer.decision;
-            self.tell(Event::RequestClosed { id: ticket.clone(), decision, by, why: Some(why) });
-            self.journal.end_of_answer(ticket, &talaria_codex_proto::turn::Fate::Delivered);
-            self.journal.keep().await?;
-            let _ = done.send(Decided { answer, by });
-            return Ok(());
-        }
-        let open = |ticket: &TicketId, ask: &Ask, done| {
-            let (ticket, item, ask) = (ticket.clone(), item.clone(), ask.clone());
-            OpenAsk { ticket, item, ask, done }
-        };
-        match self.earlier_ask(item, &ask).await {
-            Some((ticket, EarlierAnswer::None)) => {
-                self.journal.ask(|asking| asking.push(ticket.clone()));
-                self.asks.push(open(&ticket, &ask, done));
-                tracing::debug!("request {ticket} is still open");
-            }
-            Some((ticket, EarlierAnswer::Given(answer, by))) => {
-                self.asks.push(open(&ticket, &ask, done));
-                self.answer(&ticket, answer, by);
-            }
-            Some((_, EarlierAnswer::PassedOn(answer, by))) => {
-                let _ = done.send(Decided { answer, by });
-                return Ok(());
-            }
-            None => {
-                let ticket = mint_ticket();
-                self.journal.open_for_call(&ticket, ask.clone(), place, item);
-                self.asks.push(open(&ticket, &ask, done));
-                tracing::debug!("request {ticket} is open");
-            }
-        }
-        if !self.asks.is_empty() {
-            self.deadline.pause();
-        }
-        self.journal.keep().await?;
-        Ok(())
-    }
-
-    /// The request that an earlier engine put about the same thing in the same call, and its answer. One about anything else
-    /// is closed: consent is for what was shown.
-    async fn earlier_ask(&mut self, item: &ItemId, ask: &Ask) -> Option<(TicketId, EarlierAnswer)> {
-        let filter = RequestFilter { session: Some(self.scene.session.clone()), states: None };
-        let rows = self.journal.services().store.requests(&filter).await.ok()?;
-        let asked = serde_json::to_string(&covered(ask)).ok()?;
-        let is_this = |row: &RequestRow| matches!(Asker::of(&row.origin), Some(Asker::LoopCall { item: asked }) if asked == *item);
-        for row in rows.into_iter().rev().filter(is_this) {
-            let is_same = row.ask == asked;
-            let answer = match row.state {
-                RequestState::Open => Some(EarlierAnswer::None),
-                RequestState::Answered => {
-                    let sealed = row.answer_sealed.as_deref();
-                    let json = sealed.and_then(|sealed| self.journal.services().seal.reveal(sealed));
-                    let answer = json.and_then(|json| serde_json::from_str(&json).ok());
-                    // A secret answer is not stored: the person is asked again.
-                    answer.map(|answer| EarlierAnswer::Given(answer, opening::who(&row)))
-                }
-                // Answers to questions are erased once the call has them; then the call has its result.
-                RequestState::Delivered if !matches!(ask, Ask::Input { .. }) => {
-                    let decision: Option<Decision> = row.decision.as_deref().and_then(rows::value);
-                    decision.map(|decision| EarlierAnswer::PassedOn(decision.into(), opening::who(&row)))
-                }
-                _ => continue,
-            };
-            match answer {
-                Some(answer) if is_same => return Some((row.id, answer)),
-                _ if matches!(row.state, RequestState::Open | RequestState::Answered) => {
-                    let why = "it is asked again".to_owned();
-                    self.journal.close_own(&row.id, Decision::Void, Who::Talaria, Some(why));
-                }
-                _ => {}
-            }
-        }
-        None
-    }
-
-    fn answer(&mut self, ticket: &TicketId, answer: Answer, by: Who) {
-        let Some(at) = self.asks.iter().position(|open| open.ticket == *ticket) else { return };
-        if let Err(misfit) = self.asks[at].ask.check(&answer) {
-            return self.tell(Event::Warning { message: format!("an answer was not taken: {misfit}") });
-        }
-        let open = self.asks.remove(at);
-        let (why, decision) = (answer.given_reason().map(str::to_owned), answer.decision);
-        self.journal.point("loop-answer");
-        if self.closed.insert(ticket.clone()) {
-            self.tell(Event::RequestClosed { id: ticket.clone(), decision, by, why });
-        }
-        self.passed_on.push((open.item.clone(), ticket.clone()));
-        if self.asks.is_empty() {
-            self.deadline.resume();
-        }
-        let is_cancelled = answer.decision == Decision::Cancel;
-        let _ = open.done.send(Decided { answer, by });
-        if is_cancelled {
-            self.interrupt(by);
-        }
-    }
-
-    /// Records, with the next step of a call or with its result, that the call has the answer; until then the next engine
-    /// finds it.
-    fn confirm_answers(&mut self, item: Option<&ItemId>) {
-        let is_due = |(call, _): &(ItemId, TicketId)| item.is_none_or(|item| item == call);
-        let (due, later) = std::mem::take(&mut self.passed_on).into_iter().partition(is_due);
-        self.passed_on = later;
-        let due: Vec<(ItemId, TicketId)> = due;
-        for (_, ticket) in due {
-            self.journal.patch(RequestPatch::state(ticket, RequestState::Delivered));
-        }
-    }
-
-    /// Closes what is open without an answer.
-    fn withdraw_asks(&mut self) {
-        for open in std::mem::take(&mut self.asks) {
-            let why = "the turn ended before it was answered".to_owned();
-            self.journal.close_own(&open.ticket, Decision::Void, Who::Talaria, Some(why));
-        }
-        self.deadline.resume();
     }
 
     async fn obey(&mut self, command: Command) -> Result<(), Unrecorded> {
@@ -859,31 +499,6 @@ impl<'a> RunningLoop<'a> {
     fn keep_messages(&mut self) {
         while let Some(message) = self.projector.poll() {
             self.journal.message(&message);
-        }
-    }
-}
-
-/// The answer to a request that an earlier engine put.
-enum EarlierAnswer {
-    /// It waits for one.
-    None,
-    /// The call did not get it yet.
-    Given(Answer, Who),
-    /// The call had it, and has no result.
-    PassedOn(Answer, Who),
-}
-
-/// Closes the requests of calls that the end of the turn leaves: nothing waits for them.
-pub(super) async fn close_left_asks(journal: &mut Journal, session: &SessionId) {
-    let states = Some(vec![RequestState::Open, RequestState::Answered]);
-    let filter = RequestFilter { session: Some(session.clone()), states };
-    // What cannot be read now is closed by the next engine.
-    let rows = journal.services().store.requests(&filter).await.unwrap_or_default();
-    let is_of_call = |row: &RequestRow| matches!(Asker::of(&row.origin), Some(Asker::LoopCall { .. }));
-    for row in rows.into_iter().filter(is_of_call) {
-        if !journal.is_closing(&row.id) {
-            let why = "the turn ended before it was answered".to_owned();
-            journal.close_own(&row.id, Decision::Void, Who::Talaria, Some(why));
         }
     }
 }
