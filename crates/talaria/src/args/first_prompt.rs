@@ -42,9 +42,17 @@ fn unrecognized(words: &[String], after: &[String]) -> Error {
         [word] => format!("`talaria -- {word}` sends it as a prompt"),
         words => format!("a prompt needs quotes: talaria \"{}\"", words.join(" ")),
     };
-    let similar = nearest(word, names).map(|name| format!("a similar command exists: '{name}'"));
+    let similar = nearest(word, names.iter().copied()).or_else(|| with_same_beginning(word, &names));
+    let similar = similar.map(|name| format!("a similar command exists: '{name}'"));
     let tips: Vec<String> = similar.into_iter().chain([as_prompt]).collect();
     mistake(ErrorKind::InvalidSubcommand, format!("unrecognized command '{word}'"), &tips)
+}
+
+/// The command that is the beginning of the word (`execute`), or that the word is the beginning of (`sess`).
+fn with_same_beginning<'a>(word: &str, names: &[&'a str]) -> Option<&'a str> {
+    let is_similar =
+        |name: &&&str| name.len().min(word.len()) > 2 && (word.starts_with(**name) || name.starts_with(word));
+    names.iter().find(is_similar).copied()
 }
 
 fn mistake(kind: ErrorKind, what: String, tips: &[String]) -> Error {

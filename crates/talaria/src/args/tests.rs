@@ -106,6 +106,8 @@ fn a_word_that_is_no_command_is_an_error_with_a_suggestion() {
     for (words, kind, said) in [
         (&["hello"][..], ErrorKind::InvalidSubcommand, "`talaria -- hello` sends it as a prompt"),
         (&["sesions"], ErrorKind::InvalidSubcommand, "a similar command exists: 'sessions'"),
+        (&["execute"], ErrorKind::InvalidSubcommand, "a similar command exists: 'exec'"),
+        (&["sess"], ErrorKind::InvalidSubcommand, "a similar command exists: 'sessions'"),
         (&["sesions", "list"], ErrorKind::InvalidSubcommand, "a similar command exists: 'sessions'"),
         (&["fix", "the", "test"], ErrorKind::InvalidSubcommand, "talaria \"fix the test\""),
         (&["--plain", "exec", "prompt"], ErrorKind::ArgumentConflict, "must come before its options"),

@@ -144,7 +144,7 @@ async fn a_command_line_that_makes_no_sense_is_a_usage_error() {
         (&["exec", "go", "--approve", "perhaps"], "decline"),
         (&["exec", "go", "--json", "--quiet"], "cannot be used with"),
         (&["exec", "go", "away"], "unexpected argument 'away'"),
-        (&["execute"], "unrecognized subcommand"),
+        (&["execute"], "a similar command exists: 'exec'"),
     ];
     for (arguments, complaint) in cases {
         let ended = scene.run(arguments).await.exits(2).complains(&[complaint]);

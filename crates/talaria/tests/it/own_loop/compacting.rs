@@ -115,6 +115,25 @@ async fn a_figure_of_another_model_shortens_nothing() {
 }
 
 #[tokio::test]
+async fn a_model_that_takes_over_shortens_the_conversation_itself_if_its_context_is_small() {
+    let scene = scene_configured("[model]\nfallback = [\"own-messages/tiny\"]\n").await;
+    let config = std::fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    let (others, small) = config.rsplit_once("context = 200000").unwrap();
+    scene.configure(&format!("{others}context = 8000{small}"));
+    let session = talked(&scene, "chat", 900).await;
+    scene.model.push(Reply::refuse(402, "billing_error", "Your credit balance is too low"));
+    scene.model.play([Reply::say(SUMMARY).usage(usage(5_000)), Reply::say("Three.").usage(usage(2_000))]);
+    let ended = go_on(&scene, &session, "How many herons?").await.exits(0);
+    let requests = scene.model.requests();
+    let [.., refused, summary, asked] = requests.as_slice() else { panic!("{requests:?}") };
+    assert!(is_summary(summary) && !is_summary(asked), "{ended}");
+    let families = [refused, summary, asked].map(|request| format!("{:?}", request.family).to_lowercase());
+    assert_eq!(families, ["chat", "messages", "messages"], "{ended}");
+    assert!(compaction(&ended).is_some(), "{ended}");
+    scene.close().await;
+}
+
+#[tokio::test]
 async fn a_person_shortens_a_conversation_and_reads_what_stays() {
     let scene = small("[compression]\nenabled = false\nprotect_first_n = 0\nprotect_last_n = 2\n").await;
     let session = talked(&scene, "chat", 900).await;

@@ -344,15 +344,16 @@ impl LoopRuntime {
         }
         let turn = self.turn_id(ordinal);
         let client_id = prompt.client_id;
-        let shown = said::said(
-            &turn,
-            0,
-            QueuedInput::of(&prompt.input),
-            Some(client_id.clone().unwrap_or_else(|| turn.to_string())),
-        );
+        // A person who asked for a compaction said nothing to the model.
+        let shown = (!is_compaction).then(|| {
+            let id = client_id.clone().unwrap_or_else(|| turn.to_string());
+            said::said(&turn, 0, QueuedInput::of(&prompt.input), Some(id))
+        });
         journal.event(Event::Ledger { stage: Stage::Accepted, client_id, after: None });
         journal.event(Event::TurnStarted { turn: turn.clone() });
-        EventRedactor::default().cover(shown, &mut |event| journal.event(event));
+        if let Some(shown) = shown {
+            EventRedactor::default().cover(shown, &mut |event| journal.event(event));
+        }
         if let Some(message) = self.effort_warning(&provider.found.profile) {
             journal.event(Event::Warning { message });
         }

@@ -28,9 +28,8 @@ pub(super) struct UnsentRequest {
 impl RunningLoop<'_> {
     pub(super) fn plan(&mut self, planned: &PlannedAttempt) {
         (self.planned, self.purpose) = (planned.number, planned.purpose);
-        if planned.purpose == AttemptPurpose::Answer
-            && let Some(model) = self.models.get(planned.place)
-        {
+        let is_of_ladder = !matches!(planned.purpose, AttemptPurpose::Summary { by: Some(_) });
+        if let Some(model) = self.models.get(planned.place).filter(|_| is_of_ladder) {
             self.provider = model.clone();
         }
         let purpose = match planned.purpose {
