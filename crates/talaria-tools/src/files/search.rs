@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
 use regex::bytes::{Regex, RegexBuilder};
+use talaria_core::quantity::quantity;
 use talaria_core::tool::LONGEST_RESULT;
 use talaria_guard::shorten::shorten;
 
@@ -258,8 +259,11 @@ impl Found {
 
     fn text(&self, wish: &SearchWish, limits: SearchLimits) -> String {
         let what = match wish.mode {
-            SearchMode::Content => format!("{} matches in {} files", self.matches, self.files),
-            SearchMode::Files => format!("{} files", self.matches),
+            SearchMode::Content => {
+                let matches = quantity(self.matches, "match", "matches");
+                format!("{matches} in {}", quantity(self.files, "file", "files"))
+            }
+            SearchMode::Files => quantity(self.matches, "file", "files"),
         };
         let root = wish.root.named.display();
         let end = match self.stopped {

@@ -83,7 +83,7 @@ fn what_is_left_out_is_counted() {
     let limits = SearchLimits { file_bytes: 1000, ..SearchLimits::default() };
     assert_eq!(
         tree.search("k", None, SearchMode::Content, limits),
-        "1 matches in 1 files below here, complete. Skipped: 1 too long, 1 binary, 2 with keys or passwords.\n\
+        "1 match in 1 file below here, complete. Skipped: 1 too long, 1 binary, 2 with keys or passwords.\n\
          plain\n1: key\n"
     );
 }
@@ -98,7 +98,7 @@ fn every_limit_is_said() {
         found.lines().next().unwrap().to_owned()
     };
     let more = "incomplete: there are more; use a narrower pattern, path or glob.";
-    assert_eq!(first(SearchLimits::default()), format!("200 matches in 1 files below here, {more}"));
+    assert_eq!(first(SearchLimits::default()), format!("200 matches in 1 file below here, {more}"));
     let limits = SearchLimits { matches: 100_000, ..SearchLimits::default() };
     assert!(first(limits).ends_with(more));
     let limits = SearchLimits { time: Duration::ZERO, ..SearchLimits::default() };
@@ -115,10 +115,10 @@ fn a_glob_selects_nothing_that_is_ignored() {
     let tree =
         Tree::new(&[("kept.txt", b"a wren\n"), ("left.txt", b"a wren\n"), (".gitignore", b"left.txt\n")]);
     let found = |pattern: &str, glob, mode| tree.search(pattern, glob, mode, SearchLimits::default());
-    assert_eq!(found("*.txt", None, SearchMode::Files), "1 files below here, complete.\nkept.txt\n");
+    assert_eq!(found("*.txt", None, SearchMode::Files), "1 file below here, complete.\nkept.txt\n");
     assert_eq!(
         found("wren", Some("*.txt"), SearchMode::Content),
-        "1 matches in 1 files below here, complete.\nkept.txt\n1: a wren\n"
+        "1 match in 1 file below here, complete.\nkept.txt\n1: a wren\n"
     );
     assert_eq!(
         found("wren", Some("!kept.*"), SearchMode::Content),
