@@ -1,8 +1,9 @@
 //! What people see and type: void text in every front end, the choice of provider and runtime, and a turn that waits for a key.
 
-use talaria_scripted::{Reply, StreamCut};
+use talaria_scripted::{Gate, Reply, StreamCut};
 
-use crate::own_loop::{FAMILIES, MODEL, exec, scene};
+use crate::own_loop::{FAMILIES, MODEL, exec, prefer, scene};
+use crate::tasks::{shown, start};
 
 /// An answer that is cut after some of its text, and then the whole one.
 fn cut_then_whole(scene: &crate::scene::Scene) {
@@ -100,6 +101,28 @@ async fn without_a_key_no_request_is_sent_and_the_variable_is_named() {
     assert_eq!(ended.stdout, "", "{ended}");
     assert_eq!(scene.model.requests().len(), 0, "nothing was asked");
     scene.close().await;
+}
+
+#[tokio::test]
+async fn a_message_that_waits_for_the_end_of_a_turn_starts_the_next_one() {
+    for family in FAMILIES {
+        let scene = scene().await;
+        prefer(&scene, &format!("own-{family}"), MODEL);
+        let gate = Gate::new();
+        scene.model.push(Reply::new().gate(&gate).text("One."));
+        scene.model.push(Reply::say("Two."));
+        let id = start(&scene, &["count"]).await;
+        gate.reached().await;
+        scene.run(&["task", "send", &id, "and again"]).await.exits(0);
+        assert_eq!(shown(&scene, &id).await["queued"], serde_json::json!(["and again"]), "{family}");
+        assert_eq!(scene.model.requests().len(), 1, "{family}: it waits");
+        gate.open();
+        scene.run(&["task", "watch", &id]).await.exits(0).prints(&["Two."]);
+        let requests = scene.model.requests();
+        assert_eq!((requests.len(), requests[1].prompt()), (2, "and again"), "{family}");
+        assert!(requests[1].text.contains("One."), "{family}: it follows the answer");
+        scene.close().await;
+    }
 }
 
 #[tokio::test]
