@@ -304,6 +304,7 @@ impl LoopTurn {
         }
         if let Some(change) = self.ladder.before_request(moment.unix) {
             self.change_model(change);
+            self.budget.swap_repairs(&mut Vec::new());
         }
         if !self.compact_if_due(moment) {
             self.request(moment);

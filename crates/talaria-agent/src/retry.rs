@@ -133,6 +133,11 @@ impl RetryBudget {
         self.repairs.clear();
     }
 
+    /// Exchanges the repairs made so far: requests of another kind have their own.
+    pub fn swap_repairs(&mut self, others: &mut Vec<RequestRepair>) {
+        std::mem::swap(&mut self.repairs, others);
+    }
+
     /// Decides what follows an attempt without an answer.
     pub fn decide(&mut self, trouble: AttemptTrouble<'_>, situation: AttemptSituation) -> RetryDecision {
         let (failure, policy) = match trouble {

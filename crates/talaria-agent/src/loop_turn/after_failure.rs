@@ -73,6 +73,8 @@ impl LoopTurn {
         // Another model counts in its own way.
         self.measured = None;
         self.setup.take(self.ladder.route());
+        self.cooldown = Self::cooldown_of(&self.setup, &self.log);
+        (self.is_cooldown_estimated, self.has_recovered) = (false, false);
         self.renderer = renderer_of(&self.setup, &self.log);
     }
 

@@ -67,6 +67,8 @@ pub(super) struct Compacting {
     /// Tokens of the conversation that they read.
     room: u64,
     shortenings: u32,
+    /// Repairs of requests for this summary.
+    repairs: Vec<RequestRepair>,
     left_out: u64,
     state: CompactingState,
     /// Why those before could not.
@@ -203,6 +205,7 @@ impl LoopTurn {
             room: self.room_of(&setup),
             setup,
             shortenings: 0,
+            repairs: Vec::new(),
             left_out: 0,
             state: CompactingState::Pausing(moment.now),
             troubles: Vec::new(),
@@ -389,7 +392,13 @@ impl LoopTurn {
             .is_some_and(|name| !compacting.can_leave_out(&name)));
         let decision = match is_needed {
             true => RetryDecision::Stop { retry_at: None },
-            false => self.budget.decide(trouble, self.situation(moment, stage)),
+            false => {
+                let situation = self.situation(moment, stage);
+                self.budget.swap_repairs(&mut compacting.repairs);
+                let decision = self.budget.decide(trouble, situation);
+                self.budget.swap_repairs(&mut compacting.repairs);
+                decision
+            }
         };
         match decision {
             RetryDecision::Retry {
@@ -490,6 +499,7 @@ impl LoopTurn {
         let configured = self.setup.compaction.as_ref().map_or(0, |compaction| compaction.summarisers.len());
         if compacting.by < configured {
             compacting.by += 1;
+            compacting.repairs.clear();
             compacting.setup = self.summariser(compacting.by);
             compacting.room = self.room_of(&compacting.setup);
             compacting.shortenings = 0;

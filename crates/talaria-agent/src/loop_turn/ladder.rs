@@ -56,7 +56,7 @@ pub struct ModelChange {
 pub struct LeftModel {
     /// Its name.
     pub name: String,
-    /// Until when the one before it rests.
+    /// Until when the chosen one rests.
     pub until: Option<i64>,
 }
 

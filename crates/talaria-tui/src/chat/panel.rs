@@ -75,6 +75,8 @@ pub(super) struct Panel {
     body: Option<Body>,
     /// The marked choice, and the step that it belongs to.
     marked: Option<(usize, usize)>,
+    /// Whether the choices on the screen have numbers.
+    has_numbers: bool,
     page: Page,
     grip: Grip,
     shown_at: Option<Duration>,
@@ -114,6 +116,7 @@ impl Panel {
             entry: Entry::default(),
             body: None,
             marked: None,
+            has_numbers: false,
             page: Page::default(),
             grip: Grip::Offered,
             shown_at: None,
@@ -142,10 +145,11 @@ impl Panel {
         self.stage == Stage::Sent
     }
 
-    /// The place of the operation changed; the request must be read again.
+    /// The place of the operation changed; the request must be read again, and no key for the former text answers.
     pub(super) fn renew(&mut self, scene: Scene) {
         if scene != self.scene {
             (self.scene, self.body, self.page) = (scene, None, Page::default());
+            (self.shown_at, self.marked, self.hold) = (None, None, Hold::default());
         }
     }
 
@@ -161,7 +165,7 @@ impl Panel {
 
     /// It is no longer on the screen: a key pressed now is not for it.
     pub(super) fn was_hidden(&mut self) {
-        self.shown_at = None;
+        (self.shown_at, self.marked) = (None, None);
         self.page.was_hidden();
     }
 
@@ -199,12 +203,13 @@ impl Panel {
     /// The person types something else.
     pub(super) fn leave_keyboard(&mut self) {
         self.grip = Grip::Line;
+        self.marked = None;
     }
 
     /// It may have the keyboard, as if it had just appeared.
     pub(super) fn offer_keyboard(&mut self) {
         self.grip = Grip::Offered;
-        self.shown_at = None;
+        (self.shown_at, self.marked) = (None, None);
     }
 
     /// The answer was refused, or its fate is unknown, for the reason `why`; the person may answer again.
@@ -227,8 +232,8 @@ impl Panel {
             _ if self.stage == Stage::Sent => false,
             Step::Choice => false,
             Step::Question(_) => self.dialog.question().is_none_or(|question| {
-                // With more options than digits a number is a line.
-                question.options.is_empty() || question.options.len() > 9
+                // With more options than digits a number is a line. A secret answer is a line that no one sees.
+                question.secret || question.options.is_empty() || question.options.len() > 9
             }),
             Step::Reason | Step::Other(_) | Step::Field(_) => true,
         }

@@ -71,8 +71,13 @@ impl Chat {
             self.stay();
         }
         match key.code {
-            // As a line it would be the same choice.
-            Code::Enter if self.held().is_some() => return,
+            // As a line it would be the same choice. Where another one is marked, it is not clear which is meant.
+            Code::Enter if self.held().is_some() => {
+                if self.panel.as_ref().is_some_and(Panel::is_other_marked) {
+                    self.take_back(now, Follows::Key);
+                }
+                return;
+            }
             Code::Char(_) if plain => self.take_back(now, Follows::Text),
             _ => self.take_back(now, Follows::Key),
         }

@@ -45,6 +45,8 @@ use typed::Abandoned;
 const MOST_HELD: usize = 1024 * 1024;
 /// Width of the summary of a question that is asked again.
 const ABOUT: usize = 60;
+/// A first prompt that lost its conversation.
+const NOT_SENT: &str = "the prompt of the command line was not sent\n";
 
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
 pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Signals) -> Result<u8, Trouble> {
@@ -119,6 +121,8 @@ struct Plain<W: Write> {
     abandoned: Option<Abandoned>,
     /// Lines of text from a pipe that have to wait until a question is settled.
     held: VecDeque<String>,
+    /// The conversation that the first prompt is for was not opened yet.
+    awaits_first: bool,
     is_input_over: bool,
     has_input: bool,
     /// Codex is being asked what there is. Its answer is reported before a line is asked for; one that is typed is taken at once.
@@ -149,6 +153,7 @@ impl<W: Write> Plain<W> {
             asked: None,
             abandoned: None,
             held: VecDeque::new(),
+            awaits_first: false,
             is_input_over: false,
             has_input: false,
             is_looking: true,
@@ -163,6 +168,7 @@ impl<W: Write> Plain<W> {
     /// Says what this is. The prompt of the command line waits as a line of a pipe does, until a turn can begin.
     fn begin(&mut self, prompt: Option<String>) -> io::Result<()> {
         self.has_input = prompt.is_some();
+        self.awaits_first = prompt.is_some();
         self.held.extend(prompt);
         if self.input == Input::Pipe {
             return Ok(());
@@ -400,6 +406,9 @@ impl<W: Write> LineFrontEnd for Plain<W> {
                     // A stop of a pipe does not mean its next line.
                     self.is_input_over = true;
                     self.held.clear();
+                } else if !self.held.is_empty() {
+                    self.held.clear();
+                    self.page.say(NOT_SENT)?;
                 }
                 if self.driver.is_running() || self.driver.is_busy() {
                     self.driver.wish(ChatEffect::Interrupt);

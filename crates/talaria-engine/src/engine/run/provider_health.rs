@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use talaria_agent::failure::ModelFailure;
+use talaria_agent::attempt::AttemptEnd;
 use talaria_agent::key_pool::{KeyChoice, KeyHealth, KeyLedger, KeyRecord, PooledKey};
 use talaria_agent::profile::KeyRules;
 use talaria_agent::transport::ApiKey;
@@ -49,14 +49,15 @@ impl KeyLease {
         &self.key
     }
 
-    /// The provider answered.
-    pub(crate) fn worked(&self, tokens: u64) {
-        self.health.learned().keys.worked(&self.key, tokens);
-    }
-
-    /// The request failed.
-    pub(crate) fn failed(&self, failure: &ModelFailure) {
-        self.health.learned().keys.failed(&self.key, failure, now());
+    /// Records what the end of a request says about its key. Other requests may have the key afterwards.
+    pub(crate) fn settle(self, end: &AttemptEnd, tokens: u64) {
+        match end {
+            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => {
+                self.health.learned().keys.worked(&self.key, tokens);
+            }
+            AttemptEnd::Failed(failure) => self.health.learned().keys.failed(&self.key, failure, now()),
+            AttemptEnd::Cut { .. } | AttemptEnd::Cancelled { .. } => {}
+        }
     }
 }
 

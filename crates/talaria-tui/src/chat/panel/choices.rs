@@ -9,7 +9,7 @@ use talaria_render::prompt::{PromptChoice, key_choices};
 use talaria_render::{Color, Paint, Style, StyledLine, cut};
 
 use super::super::contract::Code;
-use super::{Panel, Stage};
+use super::{Held, Panel, Stage};
 
 /// The key that accepts a long patch after its list of files.
 pub(super) const UNREAD_KEY: char = 'u';
@@ -31,7 +31,9 @@ impl Panel {
     /// Is there a list of files, and a diff below it that was not read?
     fn offers_unread(&self) -> bool {
         let is_long = self.body.as_ref().is_some_and(|body| body.list_end.is_some());
-        let is_patch = matches!(self.dialog.ask(), Ask::Patch { .. }) && self.dialog.step() == Step::Choice;
+        // A grant outlasts the patch, and the note about it is below the diffs.
+        let is_patch = matches!(self.dialog.ask(), Ask::Patch { grant_root: None, .. })
+            && self.dialog.step() == Step::Choice;
         is_patch && is_long && !self.page.is_whole()
     }
 
@@ -41,8 +43,8 @@ impl Panel {
         if choices.iter().any(|choice| choice.key == c) {
             return Some(c);
         }
-        // The numbers of a question are its options.
-        let number = c.to_digit(10).filter(|_| self.dialog.step() == Step::Choice)?;
+        // The numbers of a question are its options. Others count only where they are on the screen.
+        let number = c.to_digit(10).filter(|_| self.has_numbers && self.dialog.step() == Step::Choice)?;
         let at = usize::try_from(number).ok()?.checked_sub(1)?;
         choices.get(at).map(|choice| choice.key)
     }
@@ -52,6 +54,15 @@ impl Panel {
         let (count, at) = self.marked?;
         // The mark belongs to the step that it was made in.
         (count == self.dialog.count()).then(|| self.choices().get(at).map(|choice| choice.key)).flatten()
+    }
+
+    /// Would Enter give another answer than the letter that waits?
+    pub(in super::super) fn is_other_marked(&self) -> bool {
+        let held = match self.held() {
+            Some(Held::Answer(letter)) => self.key_of(letter),
+            _ => None,
+        };
+        self.marked_key().is_some_and(|marked| Some(marked) != held)
     }
 
     fn marked_at(&self) -> Option<usize> {

@@ -51,12 +51,15 @@ impl Panel {
             self.body = Some(self.question(width, paint));
         }
         let mut tail = self.tail(width, height, paint);
+        let numbered = self.choice_rows(width, paint);
+        self.has_numbers = !numbered.is_empty() && tail.ends_with(&numbered);
         let Some(Body { lines: body, .. }) = &self.body else { return Rows::default() };
         let most =
             if body.is_empty() { height } else { height.div_ceil(2).max(height.saturating_sub(body.len())) };
         let tail_room = most.min(height.saturating_sub(1)).max(1);
         if tail.len() > tail_room {
             tail.drain(..tail.len() - tail_room);
+            self.has_numbers &= tail_room >= numbered.len();
         }
         let room = height - tail.len();
         let has_mark = body.len() > room && room > 1;
@@ -86,21 +89,24 @@ impl Panel {
         let near = nearby(self.dialog.ask(), &self.scene.cwd);
         let ask = near.as_ref().unwrap_or(self.dialog.ask());
         let mut shown = question::show(ask, paint, Some(width), rules).into_lines();
-        let list = match ask {
+        let mut list = match ask {
             Ask::Patch { changes: Some(changes), .. } if shown.len() > LONG => {
                 diff::file_list(changes, paint).into_lines()
             }
             _ => Vec::new(),
         };
-        let list_end = lines.len() + list.len() + 1;
         let has_list = !list.is_empty();
+        let mut place = StyledLine::of(Style::DIM, format!("  {:<8}", "in"));
+        place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
+        if has_list && near.is_some() {
+            list.push(place.clone());
+        }
+        let list_end = lines.len() + list.len() + 1;
         // Below the title.
         let below = shown.len().min(1);
         shown.splice(below..below, list);
         lines.extend(shown);
-        if near.is_some() {
-            let mut place = StyledLine::of(Style::DIM, format!("  {:<8}", "in"));
-            place.push(Style::PLAIN, &reveal_line(&self.scene.cwd));
+        if near.is_some() && !has_list {
             lines.push(place);
         }
         let rows = |lines: &[StyledLine]| -> Vec<StyledLine> {

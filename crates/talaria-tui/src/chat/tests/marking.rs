@@ -19,7 +19,11 @@ fn long_patch(files: usize, lines: usize) -> Ask {
         move_to: None,
         diff: "new line\n".repeat(lines),
     };
-    sample::ask_patch(Some((0..files).map(change).collect()))
+    let mut ask = sample::ask_patch(Some((0..files).map(change).collect()));
+    if let Ask::Patch { grant_root, .. } = &mut ask {
+        *grant_root = None;
+    }
+    ask
 }
 
 #[test]
@@ -206,6 +210,40 @@ fn the_list_of_files_is_read_before_a_patch_is_accepted_unread() {
     }
     play.press("u");
     assert!(play.wishes().contains("answer r-1"), "{}", play.screen());
+}
+
+#[test]
+fn a_patch_with_a_grant_for_the_session_cannot_be_accepted_unread() {
+    let mut ask = long_patch(3, 60);
+    if let Ask::Patch { grant_root, .. } = &mut ask {
+        *grant_root = Some("/etc".into());
+    }
+    let mut play = play();
+    play.running().asked("r-1", ask).settle();
+    assert!(!play.screen().contains("[u]"), "{}", play.screen());
+    play.press("u").settle();
+    assert_eq!(play.wishes(), "", "the note about the grant is below the diffs");
+}
+
+#[test]
+fn a_number_counts_only_where_the_choices_have_numbers() {
+    let mut play = play();
+    play.size = (60, 12);
+    play.running().asked("r-1", sample::ask_command(&"echo a long line\n".repeat(30))).settle();
+    for _ in 0..12 {
+        play.press("PageDown").settle();
+    }
+    assert!(!play.screen().contains("2 [s]"), "{}", play.screen());
+    play.press("2").settle();
+    assert!(!play.wishes().contains("answer"), "{}", play.screen());
+}
+
+#[test]
+fn a_letter_that_waits_does_not_decide_against_the_mark() {
+    let mut play = asked();
+    play.press("Down Down Down");
+    play.write("y").key(key("Enter")).settle();
+    assert_eq!(play.wishes(), "", "a yes was typed, and a no is marked");
 }
 
 #[test]

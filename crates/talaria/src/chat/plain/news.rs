@@ -12,7 +12,7 @@ use talaria_tui::chat::{RequestedSettings, beginning, loop_beginning, task_end_t
 
 use super::page::{Past, person_message};
 use super::said::Said;
-use super::{Input, Plain};
+use super::{Input, NOT_SENT, Plain};
 use crate::chat::desk::shown_path;
 use crate::trouble::{complain, exit};
 
@@ -35,6 +35,12 @@ impl<W: Write> Plain<W> {
                     self.abandon(is_secret, "the question was not answered")?;
                 }
                 self.questions.clear();
+                // At a terminal only the prompt of the command line waits, for the conversation that is opened first.
+                let is_other = !std::mem::take(&mut self.awaits_first);
+                if is_other && self.input == Input::Terminal && !self.held.is_empty() {
+                    self.held.clear();
+                    self.page.say(NOT_SENT)?;
+                }
                 (self.asked, self.said) = (None, Said::default());
                 let words = match &session {
                     Some(info) => {

@@ -429,7 +429,7 @@ impl LoopRuntime {
         let last = attempts.last().filter(|last| last.ending == Some(AttemptEnding::Incomplete));
         let incomplete = last.map(|last| last.failure_text.as_deref().unwrap_or_default());
         let incomplete = incomplete.map(IncompleteReason::of_words);
-        let model = left_model(&flown.events);
+        let model = left_model(&flown.events, &provider.name());
         let left = LeftTurn { attempts: made, usage: spent(&attempts), text, is_answered, incomplete, model };
         let machine = LoopTurn::new(setup, entries, left);
         let start = LoopStart {
@@ -765,12 +765,17 @@ impl RunningLoop<'_> {
     }
 }
 
-/// The model that answered last in a turn, if another one had failed.
-fn left_model(events: &[Event]) -> Option<LeftModel> {
-    events.iter().rev().find_map(|event| match event {
-        Event::ModelRerouted { to, until, .. } => Some(LeftModel { name: to.clone(), until: *until }),
-        _ => None,
-    })
+/// The model that answered last in a turn, if another one had failed, and until when the chosen one rests.
+fn left_model(events: &[Event], chosen: &str) -> Option<LeftModel> {
+    let changes = || {
+        events.iter().rev().filter_map(|event| match event {
+            Event::ModelRerouted { from, to, until, .. } => Some((from, to, *until)),
+            _ => None,
+        })
+    };
+    let (_, name, _) = changes().next()?;
+    let until = changes().find(|(from, ..)| from.as_str() == chosen).and_then(|(.., until)| until);
+    Some(LeftModel { name: name.clone(), until })
 }
 
 /// What the attempts of a turn cost. One that an engine left without an end may have cost more than nothing.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use talaria_agent::attempt::{AttemptEnd, WireNews};
+use talaria_agent::attempt::WireNews;
 use talaria_agent::failure::{FailureClass, ModelFailure};
 use talaria_agent::history::{LogEntry, LogItem, LogPart};
 use talaria_agent::loop_turn::{LeftTurn, LoopInput, LoopMoment, LoopOutput, LoopTurn};
@@ -201,8 +201,8 @@ impl AskedQuestion<'_> {
                 }
                 LoopOutput::End(ended) => {
                     self.wire = None;
-                    if let (Some(lease), AttemptEnd::Failed(failure)) = (self.lease.take(), &ended.end) {
-                        lease.failed(failure);
+                    if let Some(lease) = self.lease.take() {
+                        lease.settle(&ended.end, ended.tokens.usage().total);
                     }
                     let end = attempt_rows::ended(&self.question.provider, &ended);
                     let usage = end.usage.as_deref().and_then(|json| serde_json::from_str(json).ok());

@@ -14,7 +14,6 @@ use super::super::dump::AttemptName;
 use super::super::wire::{LoopEndpoint, WireFeed};
 use super::super::{LoopProvider, attempt_rows};
 use super::{RunningLoop, Unrecorded};
-use crate::engine::run::provider_health::KeyLease;
 use crate::engine::run::providers::{KeyWait, RequestKey, key_wait_words};
 
 /// A request that waits for the key of its provider.
@@ -162,6 +161,8 @@ impl RunningLoop<'_> {
 
     pub(super) fn end_attempt(&mut self, ended: &EndedAttempt) {
         self.wire = None;
+        // It may have ended while it waited for its key.
+        self.unsent.take_if(|unsent| unsent.attempt == ended.number);
         self.settle_key(ended);
         let is_answer = self.purpose == AttemptPurpose::Answer;
         self.journal.point(if is_answer { "model-answer" } else { "summary-answer" });
@@ -173,24 +174,13 @@ impl RunningLoop<'_> {
 
     /// Records what the end of an attempt says about its key and its model, and lets other requests have the key.
     fn settle_key(&mut self, ended: &EndedAttempt) {
+        if let AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } = &ended.end
+        {
+            self.engine.provider_keys.health.answered(&self.asked().name());
+        }
         let key = std::mem::replace(&mut self.key, RequestKey::NotNeeded);
-        let lease: Option<KeyLease> = match key {
-            RequestKey::Leased { lease, .. } => Some(lease),
-            _ => None,
-        };
-        match &ended.end {
-            AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. } => {
-                if let Some(lease) = &lease {
-                    lease.worked(ended.tokens.usage().total);
-                }
-                self.engine.provider_keys.health.answered(&self.asked().name());
-            }
-            AttemptEnd::Failed(failure) => {
-                if let Some(lease) = &lease {
-                    lease.failed(failure);
-                }
-            }
-            AttemptEnd::Cut { .. } | AttemptEnd::Cancelled { .. } => {}
+        if let RequestKey::Leased { lease, .. } = key {
+            lease.settle(&ended.end, ended.tokens.usage().total);
         }
     }
 }
