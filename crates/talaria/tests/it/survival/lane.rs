@@ -17,7 +17,7 @@ use talaria_testkit::{CodexHome, FaultPoints, Marker};
 use tokio::process::{Child, Command};
 
 /// How long anything may take before it counts as not happening. Far more than needed: machines are busy.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 /// What happens in other processes is reported nowhere: looking again is the only way.
 pub(crate) const LOOK: Duration = Duration::from_millis(10);
 
