@@ -2,7 +2,7 @@
 //! out.
 //!
 //! The driver reads keys, asks the engine and draws; it decides nothing. The parts are independent of each
-//! other; `typing` and `hearing` connect them, `layout` arranges them on the screen.
+//! other; `key_routing` and `news` connect them, `layout` arranges them on the screen.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,49 +11,48 @@ use jiff::Timestamp;
 use talaria_core::config::{Enter, Theme};
 use talaria_core::ids::{SessionId, TicketId};
 
-mod acting;
-mod aside;
+mod command_runner;
 pub mod commands;
 pub mod completion;
 pub mod composer;
 pub mod contract;
 pub mod draw;
-mod ended;
 mod first_prompt;
 pub mod folder;
 mod frame;
-mod hearing;
 pub mod history;
 mod images;
+mod key_routing;
 mod keys;
 mod known;
 mod layout;
 pub mod line;
 mod list;
+mod news;
 pub mod next_step;
 mod opening;
 mod panel;
 mod pending;
+mod replaced_requests;
 mod requests;
 mod setup;
 mod shell;
 mod status;
+mod task_end;
 #[cfg(test)]
 mod tests;
 mod theme;
 pub mod transcript;
 mod turn;
-mod typing;
 mod welcome;
 
-pub use ended::task_end_text;
 pub use first_prompt::Opens;
 pub use frame::ChatFrame;
 pub use known::RequestedSettings;
 pub use setup::Setup;
+pub use task_end::task_end_text;
 pub use welcome::{beginning, loop_beginning};
 
-use aside::Aside;
 use commands::SlashCommand;
 use composer::Composer;
 use contract::{ChatEffect, PromptDraft};
@@ -64,6 +63,7 @@ use known::{Engine, Known};
 use list::List;
 use panel::{Felt, Panel};
 use pending::Pending;
+use replaced_requests::ReplacedRequests;
 use requests::Requests;
 use shell::Shell;
 use transcript::{Note, Tone, Transcript};
@@ -107,7 +107,7 @@ pub struct Chat {
     requests: Requests,
     panel: Option<Panel>,
     /// Requests that the shown one replaced.
-    aside: Aside,
+    replaced: ReplacedRequests,
     /// Answers to requests of other conversations that the engine has not taken yet, in words.
     given: Vec<(TicketId, String)>,
     /// The request that had been read when the first key of the current input was pressed.
@@ -174,7 +174,7 @@ impl Chat {
             pending: Pending::default(),
             requests: Requests::default(),
             panel: None,
-            aside: Aside::default(),
+            replaced: ReplacedRequests::default(),
             given: Vec::new(),
             line_about: None,
             is_dropping: false,
@@ -292,9 +292,9 @@ impl Chat {
     fn show_ticket(&mut self, ticket: &TicketId) {
         let Some(request) = self.requests.find(ticket, &self.known) else { return };
         if let Some(shown) = self.panel.take() {
-            self.aside.put(shown);
+            self.replaced.put(shown);
         }
-        let mut panel = self.aside.take(&request).unwrap_or_else(|| Panel::new(request));
+        let mut panel = self.replaced.take(&request).unwrap_or_else(|| Panel::new(request));
         if self.composer.is_busy() || self.popup.is_some() {
             panel.leave_keyboard();
         }

@@ -12,7 +12,7 @@ use crate::args::Audit;
 use crate::engine::{self, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
@@ -24,7 +24,7 @@ pub(crate) async fn run(options: &Audit) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
     let wanted = usize::try_from(options.limit).unwrap_or(usize::MAX);
-    let rows = patiently("asking the engine", read(&client, wanted, options.refused)).await;
+    let rows = with_progress("asking the engine", read(&client, wanted, options.refused)).await;
     let rows = rows.map_err(|error| refused("cannot read the audit log", &error))?;
     print(&match (options.json, rows.is_empty()) {
         (true, _) => json_lines(&rows),

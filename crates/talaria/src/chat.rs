@@ -14,31 +14,31 @@ use talaria_tui::chat::contract::ChatEffect;
 
 use crate::engine::{self, refused, refused_id};
 use crate::last_open::LastOpen;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
 use crate::{args, input};
 
+mod chat_context;
 mod commands;
-mod desk;
 mod driver;
 mod errand;
-mod farewell;
+mod exit_message;
 mod files;
 mod history;
 mod loop_offers;
+mod pending_wishes;
 mod plain;
 mod progress;
+mod reported_state;
 mod screen;
 mod sending;
 mod shell;
 mod signals;
-mod standing;
-mod under_way;
 mod watch;
 mod words;
 
-use desk::{Desk, ProviderChoice, Replies};
+use chat_context::{ChatContext, ProviderChoice, Replies};
 use driver::Driver;
 use history::History;
 use signals::Signals;
@@ -80,11 +80,12 @@ pub(crate) async fn run(options: args::Chat, prompt: Option<String>) -> Result<u
     let history = History::in_home(settings.home.root());
     let said = history.read();
     let replies = if face == Face::Screen { Replies::Drawn } else { Replies::Written };
-    let desk = Desk::new(client, settings, wanted, cwd, replies).asking(ProviderChoice { provider, runtime });
-    patiently("asking Codex for its models", desk.check_typed(opened.as_ref())).await?;
+    let context =
+        ChatContext::new(client, settings, wanted, cwd, replies).asking(ProviderChoice { provider, runtime });
+    with_progress("asking Codex for its models", context.check_typed(opened.as_ref())).await?;
     // Until here Ctrl-C ends the program.
     let signals = Signals::listen()?;
-    let mut driver = Driver::new(desk, history, opened);
+    let mut driver = Driver::new(context, history, opened);
     if picks {
         driver.wish(ChatEffect::Run(SlashCommand::Resume(None)));
     }
@@ -127,7 +128,7 @@ async fn opened(
     options: &args::Chat,
 ) -> Result<Option<SessionInfo>, Trouble> {
     if let Some(id) = options.resume.as_deref().filter(|id| *id != args::PICK) {
-        return match patiently("looking for the conversation", client.session(id)).await {
+        return match with_progress("looking for the conversation", client.session(id)).await {
             Ok(detail) => Ok(Some(detail.info)),
             Err(error) => Err(refused_id("cannot open this conversation", &error)),
         };
@@ -136,12 +137,12 @@ async fn opened(
         return Ok(None);
     }
     let last_open = LastOpen::in_home(settings.home.root());
-    let last = patiently("looking for the last conversation", last_open.find(client)).await;
+    let last = with_progress("looking for the last conversation", last_open.find(client)).await;
     match last.map_err(|error| refused("cannot find the last conversation", &error))? {
         Some(last) => {
             if !last.is_here && face(options) != Face::Screen {
                 // The screen says itself that it works elsewhere.
-                let at = desk::shown_path(&last.info.cwd);
+                let at = chat_context::shown_path(&last.info.cwd);
                 complain(&format!("no conversation in this folder; this is the last one, in {at}\n"));
             }
             Ok(Some(last.info))

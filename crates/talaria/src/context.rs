@@ -11,7 +11,7 @@ use crate::args::Context;
 use crate::engine::{self, refused_id};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
@@ -27,7 +27,7 @@ pub(crate) async fn run(options: &Context) -> Result<u8, Trouble> {
 
 /// Asks the engine for the account of a conversation.
 pub(crate) async fn read(client: &Client, id: &str) -> Result<ContextReport, Trouble> {
-    let report = patiently("asking the engine", client.context(id)).await;
+    let report = with_progress("asking the engine", client.context(id)).await;
     report.map_err(|error| refused_id("cannot read the context", &error))
 }
 

@@ -18,7 +18,7 @@ use crate::conversation::{self, Bond, End, Followed};
 use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::output::print_lines;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::{Settings, codex_trouble, version_note};
 use crate::setup::install_pinned;
 use crate::stop::wait_until_gone;
@@ -56,7 +56,7 @@ async fn end(client: &Client) {
         }
         wait_until_gone(client).await;
     };
-    patiently("ending the demo", ending).await;
+    with_progress("ending the demo", ending).await;
 }
 
 async fn find_or_fetch(settings: &Settings) -> Result<CodexBinary, Trouble> {
@@ -156,7 +156,7 @@ async fn tell(
         let started = client.start_session(&new).await;
         started.map_err(|error| engine::refused("cannot start the demo", &error))
     };
-    let started = unless_stopped(stops, patiently("starting Codex", starting), stopped(STOPPED)).await?;
+    let started = unless_stopped(stops, with_progress("starting Codex", starting), stopped(STOPPED)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
     let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Demo };
     let renderer = Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()));

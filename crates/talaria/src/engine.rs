@@ -11,7 +11,7 @@ use talaria_server::client::launch::{Build, ensure};
 use talaria_server::client::{Client, ClientError};
 use talaria_server::socket_path;
 
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::trouble::{Trouble, complain, exit};
 
 /// Finds the engine of this home, or starts it. If a person stops it later, this command starts no other; an interactive
@@ -22,7 +22,7 @@ pub(crate) async fn reach(home: &TalariaHome) -> Result<Client, Trouble> {
     home.ensure().map_err(|error| cannot(&error).try_this(error.next_step()))?;
     let program = std::env::current_exe().map_err(|error| cannot(&error))?;
     let own = this_build().map_err(|error| cannot(&error))?;
-    let started = patiently("starting the engine", ensure(home.root(), &program, own)).await;
+    let started = with_progress("starting the engine", ensure(home.root(), &program, own)).await;
     let client = started.map(|client| client.for_one_wish());
     if let Ok(client) = &client {
         tell_notice(home, client);

@@ -24,7 +24,7 @@ use crate::input::Silence;
 use crate::keyboard::Keyboard;
 use crate::last_open::LastOpen;
 use crate::output::{for_people, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::{Settings, login_elsewhere, warn_of_program};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
@@ -58,9 +58,10 @@ async fn run_turn(options: &Exec) -> Result<u8, Trouble> {
         let started = start(&client, options, cwd, turn(options, input)).await?;
         Ok((client, started))
     };
-    let (client, started) =
-        unless_stopped(&mut stops, patiently("starting the turn", starting), || stopped_early(handed.get()))
-            .await?;
+    let (client, started) = unless_stopped(&mut stops, with_progress("starting the turn", starting), || {
+        stopped_early(handed.get())
+    })
+    .await?;
     let SessionStarted { id: session, turn, after, codex, .. } = started;
     warn_of_program(codex.as_ref());
     LastOpen::in_home(settings.home.root()).note(&session);
@@ -87,7 +88,7 @@ async fn attach(options: &Exec, id: &str) -> Result<u8, Trouble> {
             Err(error) => Err(refused_id("cannot follow this conversation", &error)),
         }
     };
-    let looking = patiently("looking for the turn", looking);
+    let looking = with_progress("looking for the turn", looking);
     let stopped = || Trouble::new(exit::INTERRUPTED, "stopped before the conversation was found");
     let (client, detail) = unless_stopped(&mut stops, looking, stopped).await?;
     let session = detail.info.id.clone();

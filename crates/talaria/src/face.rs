@@ -19,7 +19,7 @@ use crate::keyboard::Keyboard;
 use crate::line_reader::{LineReader, LineText, TypedLine};
 use crate::questions::{LineAnswer, Questions, Taken};
 use crate::trouble::complain;
-use crate::{echo, look};
+use crate::{look, terminal_echo};
 use talaria_render::dialog::Dialog;
 use talaria_render::{Renderer, Shown};
 
@@ -243,7 +243,7 @@ impl Face {
 
     /// Ends the show although the turn has not ended; `report` and the exit code of the command say so to programs.
     pub(crate) fn leave(&mut self, report: &Report, exit: u8) {
-        echo::show();
+        terminal_echo::show();
         self.write(|renderer| renderer.left(report, exit));
         self.write(|renderer| renderer.close());
     }
@@ -314,7 +314,7 @@ impl Face {
         if let Answerer::Person(keyboard) = &self.answerer
             && !self.asked.as_ref().is_some_and(is_asked)
         {
-            echo::show();
+            terminal_echo::show();
             if dialog.is_secret() {
                 keyboard.hide_typing()?;
             }
@@ -343,7 +343,7 @@ impl Face {
         let was_first = self.questions.is_first(ticket);
         self.questions.close(ticket);
         if was_first {
-            echo::show();
+            terminal_echo::show();
             self.prompt();
         }
     }
@@ -355,7 +355,7 @@ impl Face {
     }
 
     fn send_answer(&mut self, LineAnswer { ticket, answer, digest }: LineAnswer, by: Who) {
-        echo::show();
+        terminal_echo::show();
         self.wish(Wish::Answer { ticket, answer, by, digest });
     }
 

@@ -14,7 +14,7 @@ use crate::args;
 use crate::args::ImportSource;
 use crate::engine::{self, refused};
 use crate::output::print;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
@@ -30,7 +30,7 @@ pub(crate) async fn run(options: &args::Import) -> Result<u8, Trouble> {
     let import = Import { path: file(path)?, ..Import::default() };
     let settings = Settings::load()?.accept()?;
     let client = engine::reach(&settings.home).await?;
-    let imported = patiently("reading", client.import(&import)).await;
+    let imported = with_progress("reading", client.import(&import)).await;
     let imported = imported.map_err(|error| refused("cannot import these tasks", &error))?;
     print(&if *json { json_lines(&[imported]) } else { words(&imported) })?;
     Ok(0)

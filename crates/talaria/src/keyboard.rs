@@ -9,8 +9,8 @@ use std::io;
 
 use rustix::termios::{QueueSelector, tcflush};
 
-use crate::echo;
 use crate::line_reader::{LineReader, Reading};
+use crate::terminal_echo;
 
 /// The terminal's keyboard.
 pub(crate) struct Keyboard {
@@ -35,13 +35,13 @@ impl Keyboard {
 
     /// Hides what is typed from now on; to be called before a secret is asked for. `Err` means that it would be seen.
     pub(crate) fn hide_typing(&self) -> io::Result<()> {
-        echo::hide(&self.terminal)
+        terminal_echo::hide(&self.terminal)
     }
 }
 
 impl Drop for Keyboard {
     fn drop(&mut self) {
-        echo::show();
+        terminal_echo::show();
     }
 }
 

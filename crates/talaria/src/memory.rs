@@ -21,7 +21,7 @@ use crate::args::{Memory, MemoryAction};
 use crate::engine::{self, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -104,7 +104,7 @@ pub(crate) async fn carry_out(action: &MemoryAction, asks: &MemoryClient<'_>) ->
             })
         }
         MemoryAction::Pending { json } => {
-            let pending = patiently("asking the engine", asks.client.memory_pending()).await;
+            let pending = with_progress("asking the engine", asks.client.memory_pending()).await;
             let pending = pending.map_err(|error| refused("cannot list pending changes", &error))?;
             MemoryPage::rows(*json, &pending, || proposals(&pending, now, asks.look, asks.reader))
         }
@@ -136,18 +136,18 @@ pub(crate) async fn carry_out(action: &MemoryAction, asks: &MemoryClient<'_>) ->
 impl MemoryClient<'_> {
     async fn list(&self, session: Option<&String>) -> Result<MemoryList, Trouble> {
         let query = MemoryQuery { cwd: self.cwd.clone(), session: session.cloned() };
-        let list = patiently("asking the engine", self.client.memory(&query)).await;
+        let list = with_progress("asking the engine", self.client.memory(&query)).await;
         list.map_err(|error| refused("cannot list the memory", &error))
     }
 
     async fn history(&self, entry: Option<String>, limit: usize) -> Result<Vec<MemoryRevision>, Trouble> {
         let query = MemoryHistoryQuery { entry, before: None, limit };
-        let changes = patiently("asking the engine", self.client.memory_history(&query)).await;
+        let changes = with_progress("asking the engine", self.client.memory_history(&query)).await;
         changes.map_err(|error| refused("cannot read the history of the memory", &error))
     }
 
     async fn change(&self, wish: &MemoryWish, json: bool, what: &str) -> Result<MemoryPage, Trouble> {
-        let done = patiently("asking the engine", self.client.change_memory(wish)).await;
+        let done = with_progress("asking the engine", self.client.change_memory(wish)).await;
         let done = done.map_err(|error| refused("cannot change the memory", &error))?;
         let text = if json { json_lines(&[&done]) } else { done_words(&done, what, self.reader) };
         Ok(MemoryPage { notes: done.notes, text: text.into() })

@@ -14,7 +14,7 @@ use talaria_core::config::ConfigProblem;
 use crate::args;
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::stops::Stops;
@@ -54,7 +54,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
     };
     let plugins = match &codex {
         Ok(spec) if !options.no_plugins => {
-            patiently("asking Codex for its plugins", discover(&target, spec.clone())).await
+            with_progress("asking Codex for its plugins", discover(&target, spec.clone())).await
         }
         // Who does not want them looked for does not want them; who has no Codex to ask cannot know.
         _ => Plugins { is_incomplete: !options.no_plugins, ..Plugins::default() },
@@ -77,7 +77,7 @@ async fn migrate(options: &args::Migrate) -> Result<u8, Trouble> {
         );
     }
     if let Ok(spec) = &codex {
-        let note = patiently("having Codex read the result", migration.check(&draft, spec)).await;
+        let note = with_progress("having Codex read the result", migration.check(&draft, spec)).await;
         wish.warnings.extend(note.map_err(|error| trouble(&error.into()))?);
     }
     face.diff(&wish, &draft)?;
@@ -119,7 +119,7 @@ struct Face<'a> {
 
 impl Face<'_> {
     async fn write(&self, wish: &mut Wish, draft: MigrationDraft, spec: &HostSpec) -> Result<u8, Trouble> {
-        let applied = patiently("writing", self.migration.apply(draft, spec)).await;
+        let applied = with_progress("writing", self.migration.apply(draft, spec)).await;
         let applied = applied.map_err(|error| trouble(&error))?;
         if applied.is_replanned {
             complain("note: the file was changed meanwhile; this is what was done instead:\n");

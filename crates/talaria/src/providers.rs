@@ -12,7 +12,7 @@ use talaria_core::provider::OPENAI_PROVIDER;
 
 use crate::args::{ProviderTest, Providers, ProvidersAction};
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::Settings;
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
@@ -78,7 +78,7 @@ async fn used_keys(settings: &Settings) -> Vec<ProviderKeyInfo> {
             None => Ok(Vec::new()),
         }
     };
-    patiently("asking the engine", asking).await.unwrap_or_default()
+    with_progress("asking the engine", asking).await.unwrap_or_default()
 }
 
 /// Sends one small request to a provider and shows what came of it.

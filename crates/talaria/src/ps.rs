@@ -18,7 +18,7 @@ use crate::args::{Ps, PsAction};
 use crate::engine::{self, not_done, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -55,7 +55,7 @@ pub(crate) async fn run(options: &Ps) -> Result<u8, Trouble> {
 }
 
 async fn running(client: &Client) -> Result<Vec<BackgroundInfo>, Trouble> {
-    let running = patiently("asking the engine", client.background()).await;
+    let running = with_progress("asking the engine", client.background()).await;
     running.map_err(|error| refused("cannot list background commands", &error))
 }
 

@@ -14,7 +14,7 @@ use crate::args::{AnswerOptions, Requests, RequestsAction};
 use crate::engine::{self, not_done, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -33,7 +33,7 @@ pub(crate) async fn run(options: &Requests) -> Result<u8, Trouble> {
     let client = engine::reach(&settings.home).await?;
     match &options.action {
         RequestsAction::List { json } => {
-            let requests = patiently("asking the engine", client.requests()).await;
+            let requests = with_progress("asking the engine", client.requests()).await;
             let requests = requests.map_err(|error| refused("cannot list requests", &error))?;
             print(&match (*json, requests.is_empty()) {
                 (true, _) => json_lines(&requests),
@@ -140,7 +140,7 @@ async fn answer(client: &Client, options: &AnswerOptions) -> Result<(), Trouble>
     // The answer is bound to what was shown: the engine refuses it for a question that changed meanwhile.
     let answer = decide(&request, options).await?;
     let sent = AnswerRequest { answer: answer.revealed(), by: Who::User, digest: request.digest.clone() };
-    let answered = patiently("answering", client.answer(request.id.as_str(), &sent)).await;
+    let answered = with_progress("answering", client.answer(request.id.as_str(), &sent)).await;
     let answered = answered.map_err(|error| not_answered(&error))?;
     print(&if options.json { json_lines(&[answered]) } else { words(&answered) })
 }

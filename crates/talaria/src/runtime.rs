@@ -16,7 +16,7 @@ use crate::args::CodexRuntime;
 use crate::config::{FIRST_LINE, Form, lock, replace, text_trouble};
 use crate::engine::{self, refused};
 use crate::output::print;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::{Settings, codex_trouble};
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, exit};
@@ -71,7 +71,7 @@ async fn running(settings: &Settings) -> Result<Vec<String>, Trouble> {
             None => Ok(Vec::new()),
         }
     };
-    let turns = patiently("asking the engine", asking).await;
+    let turns = with_progress("asking the engine", asking).await;
     let turns = turns
         .map_err(|error| refused("cannot ask the engine whether turns run; nothing was changed", &error))?;
     Ok(turns.into_iter().map(|turn| turn.task.unwrap_or_else(|| turn.session.to_string())).collect())

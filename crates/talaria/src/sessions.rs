@@ -13,7 +13,7 @@ use crate::args::{Search, Sessions, SessionsAction};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
@@ -33,7 +33,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
     match &options.action {
         SessionsAction::List { limit, json } => {
             let query = SessionQuery { limit: *limit as usize, ..SessionQuery::default() };
-            let sessions = patiently("listing", client.sessions(&query)).await;
+            let sessions = with_progress("listing", client.sessions(&query)).await;
             let sessions = sessions.map_err(|error| refused("cannot list conversations", &error))?;
             print(&if *json {
                 json_lines(&sessions)
@@ -42,7 +42,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
             })?;
         }
         SessionsAction::Show { id, json } => {
-            let detail = match patiently("reading", client.session(id)).await {
+            let detail = match with_progress("reading", client.session(id)).await {
                 Ok(detail) => detail,
                 Err(error) => {
                     return Err(refused_id("cannot show this conversation", &error));
@@ -73,7 +73,7 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
 
 /// Changes the title of a conversation.
 pub(crate) async fn rename(client: &Client, id: &str, title: &str) -> Result<SessionInfo, Trouble> {
-    let renamed = patiently("renaming", client.rename(id, title)).await;
+    let renamed = with_progress("renaming", client.rename(id, title)).await;
     renamed.map_err(|error| refused_id("the conversation was not renamed", &error))
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader:
 
 async fn search(client: &Client, options: &Search) -> Result<(), Trouble> {
     let words = options.words.join(" ");
-    let found = patiently("searching", client.search(&words, options.limit as usize)).await;
+    let found = with_progress("searching", client.search(&words, options.limit as usize)).await;
     let found = found.map_err(|error| refused("cannot search", &error))?;
     print(&if options.json { json_lines(&found) } else { encoded(&hits(&found, &words, look::of_stdout())) })
 }

@@ -16,7 +16,7 @@ use crate::args::{Skills, SkillsAction};
 use crate::engine::{self, not_done, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, complain, exit};
@@ -57,7 +57,7 @@ pub(crate) async fn run(options: &Skills) -> Result<u8, Trouble> {
         reader: Reader::Shell,
         cwd: std::env::current_dir().ok().map(|cwd| cwd.to_string_lossy().into_owned()),
     };
-    let page = patiently("asking the engine", carry_out(&options.action, &asks)).await?;
+    let page = with_progress("asking the engine", carry_out(&options.action, &asks)).await?;
     for note in &page.notes {
         complain(&format!("note: {}\n", plain_line(note)));
     }

@@ -13,11 +13,11 @@ use crate::advice::Reader;
 use crate::amounts::{bytes, since};
 use crate::engine::{self, refused};
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::requests::open_requests;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
-use crate::{args, left, look, ps};
+use crate::{args, leftover_text, look, ps};
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText, plain_line, styled_in_rows};
 
@@ -29,7 +29,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
             None => Ok(None),
         }
     };
-    let status = patiently("asking the engine", asking).await;
+    let status = with_progress("asking the engine", asking).await;
     let status = status.map_err(|error| refused("cannot ask the engine", &error))?;
     let was_held = leftovers::is_held(&settings.home);
     let left = if status.is_none() { leftovers::find(&settings.home) } else { Vec::new() };
@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         (Some(status), true) => json_line(status),
         (None, true) => {
             // While an engine starts or ends, what belongs to it cannot be distinguished from what was left.
-            let left = if left.is_empty() && is_held { Value::Null } else { left::json(&left) };
+            let left = if left.is_empty() && is_held { Value::Null } else { leftover_text::json(&left) };
             json_line(&without_an_engine(&left))
         }
         (Some(status), false) => {
@@ -59,8 +59,8 @@ pub(crate) async fn run(options: &args::Status) -> Result<u8, Trouble> {
         (None, false) => format!(
             "no engine is running; still running from the last one: {}\n{}\
              `talaria stop` ends it; the next command that needs the engine resumes it\n",
-            left::count(&left),
-            left::lines(&left)
+            leftover_text::count(&left),
+            leftover_text::lines(&left)
         ),
     })?;
     Ok(0)

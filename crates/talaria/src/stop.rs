@@ -14,10 +14,10 @@ use talaria_server::client::{Client, ClientError};
 
 use crate::engine::{self, not_done, refused};
 use crate::output::print;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
-use crate::{args, left};
+use crate::{args, leftover_text};
 
 /// How long the engine may take to be gone after it said that it ends.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -39,7 +39,7 @@ pub(crate) async fn run(options: &args::Stop) -> Result<u8, Trouble> {
             })?;
         Ok((stopped, wait_until_gone(&client).await))
     };
-    let (stopped, end): (Stopped, End) = patiently("stopping the engine", stopping).await?;
+    let (stopped, end): (Stopped, End) = with_progress("stopping the engine", stopping).await?;
     let pid = client.engine().pid;
     if end == End::Late {
         return Err(Trouble::new(exit::FAILED, format!("the engine (process {pid}) does not end"))
@@ -89,13 +89,13 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
     if keep_turns {
         print(&format!(
             "no engine is running; still running from the last one: {}\n{}the next command that needs the engine resumes it\n",
-            left::count(&found),
-            left::lines(&found)
+            leftover_text::count(&found),
+            leftover_text::lines(&found)
         ))?;
         return Ok(0);
     }
     let holder = Holder { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
-    let ending = patiently("ending the processes of the last engine", leftovers::end(home, &holder));
+    let ending = with_progress("ending the processes of the last engine", leftovers::end(home, &holder));
     let LeftEnded { ended, survivors } = ending.await.map_err(|error| {
         Trouble::new(exit::FAILED, "cannot end the processes of the last engine")
             .because(error)
@@ -104,15 +104,17 @@ async fn end_leftovers(home: &TalariaHome, keep_turns: bool) -> Result<u8, Troub
     if !ended.is_empty() {
         print(&format!(
             "no engine was running; ended {} of the last one:\n{}the next engine reports the outcome of their turns\n",
-            left::count(&ended),
-            left::lines(&ended)
+            leftover_text::count(&ended),
+            leftover_text::lines(&ended)
         ))?;
     }
     if survivors.is_empty() {
         return Ok(0);
     }
-    let trouble = Trouble::new(exit::FAILED, format!("{} could not be ended", left::count(&survivors)));
-    Err(trouble.because(format!("killed, but still running:\n{}", left::lines(&survivors).trim_end())))
+    let trouble =
+        Trouble::new(exit::FAILED, format!("{} could not be ended", leftover_text::count(&survivors)));
+    Err(trouble
+        .because(format!("killed, but still running:\n{}", leftover_text::lines(&survivors).trim_end())))
 }
 
 fn words(pid: u32, stopped: Stopped) -> String {

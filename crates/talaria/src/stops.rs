@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-use crate::echo;
+use crate::terminal_echo;
 use crate::trouble::{Trouble, exit};
 
 /// How long a turn may take to end after the first wish: longer than its beginning and an interrupt are waited for.
@@ -138,7 +138,7 @@ async fn leave_after(patience: Duration, stop: Stop) {
             .tell();
     });
     let _ = tokio::time::timeout(LAST_WORDS, words).await;
-    echo::show();
+    terminal_echo::show();
     std::process::exit(stop.exit().into());
 }
 

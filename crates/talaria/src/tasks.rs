@@ -14,7 +14,7 @@ use crate::args::{TaskAction, Tasks};
 use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
@@ -62,9 +62,10 @@ pub(crate) async fn carry_out(
             let query = TaskQuery { limit: *limit as usize, active: *active, before: None };
             let refused = |error| refused("cannot list tasks", &error);
             if *json {
-                json_lines(&patiently("listing", client.tasks_in_json(&query)).await.map_err(refused)?).into()
+                json_lines(&with_progress("listing", client.tasks_in_json(&query)).await.map_err(refused)?)
+                    .into()
             } else {
-                let tasks = patiently("listing", client.tasks(&query)).await.map_err(refused)?;
+                let tasks = with_progress("listing", client.tasks(&query)).await.map_err(refused)?;
                 list::list(&tasks, &query, Timestamp::now(), look, reader)
             }
         }
@@ -103,7 +104,7 @@ async fn reach() -> Result<Client, Trouble> {
 
 /// Asks the engine something about one task.
 async fn of_task<T>(what: &str, asking: impl Future<Output = Result<T, ClientError>>) -> Result<T, Trouble> {
-    match patiently("asking the engine", asking).await {
+    match with_progress("asking the engine", asking).await {
         Ok(answer) => Ok(answer),
         Err(error) => Err(refused_id(what, &error)),
     }
@@ -111,7 +112,7 @@ async fn of_task<T>(what: &str, asking: impl Future<Output = Result<T, ClientErr
 
 /// Finds a task by what was typed.
 pub(crate) async fn find(what: &str, client: &Client, id: &str) -> Result<TaskInfo, Trouble> {
-    match patiently("asking the engine", client.task(id)).await {
+    match with_progress("asking the engine", client.task(id)).await {
         Ok(task) => Ok(task),
         Err(error) => Err(refused_id(what, &error)),
     }

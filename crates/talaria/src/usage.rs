@@ -12,7 +12,7 @@ use crate::args::{UsageByOption, UsageOptions};
 use crate::engine::{self, refused};
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::Trouble;
@@ -27,7 +27,7 @@ pub(crate) async fn run(options: &UsageOptions) -> Result<u8, Trouble> {
         UsageByOption::Session => UsageBy::Session,
     };
     let asked = UsageQuery { by, days: options.days };
-    let sums = patiently("asking the engine", client.usage(&asked)).await;
+    let sums = with_progress("asking the engine", client.usage(&asked)).await;
     let sums = sums.map_err(|error| refused("cannot read the usage", &error))?;
     print(&match (options.json, sums.is_empty()) {
         (true, _) => json_lines(&sums),

@@ -74,7 +74,7 @@ pub(crate) struct EngineServices {
 
 /// A task, as far as its journal knows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Card {
+pub(crate) struct TaskContext {
     pub(crate) id: String,
     pub(crate) owner: String,
     /// Whom to notify.
@@ -83,7 +83,7 @@ pub(crate) struct Card {
     pub(crate) worktree: Option<Kept>,
 }
 
-impl Card {
+impl TaskContext {
     pub(crate) fn new(id: String, task: talaria_store::TaskRow) -> Self {
         let worktree = Kept::of(&task);
         Self { id, owner: task.owner, notify: task.notify, worktree }
@@ -116,7 +116,7 @@ pub(crate) struct Journal {
     client_id: String,
     permit: Option<SendPermit>,
     /// The task that the session is; its owner is notified of what happens to it.
-    task: Option<Card>,
+    task: Option<TaskContext>,
     /// Its place among those that work.
     place: Option<TaskPlace>,
     /// The requests that wait for a person.
@@ -161,7 +161,7 @@ impl Journal {
         feed: Feed,
         session: SessionId,
         turn: &TurnRow,
-        task: Option<Card>,
+        task: Option<TaskContext>,
     ) -> Self {
         Self {
             shelf,

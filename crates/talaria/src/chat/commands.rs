@@ -11,7 +11,7 @@ use talaria_render::plain_line;
 use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
 
-use super::desk::typed_path;
+use super::chat_context::typed_path;
 use super::errand::{Done, Place};
 use crate::advice::Reader;
 use crate::args::{CodexRuntime, TaskAction};
@@ -28,7 +28,7 @@ mod memory;
 mod ps;
 mod resume;
 mod skills;
-mod standing;
+mod status;
 mod task;
 mod theme;
 mod usage;
@@ -42,16 +42,16 @@ const HITS: usize = 30;
 
 /// Carries a command out.
 pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done>, Trouble> {
-    let client = &place.desk.client;
-    let look = place.desk.look();
+    let client = &place.context.client;
+    let look = place.context.look();
     let text = match command {
         SlashCommand::Resume(id) => return resume::run(id, place).await,
         SlashCommand::Model(model) => return choice::model(model, place).await,
         SlashCommand::Reasoning(effort) => return choice::effort(effort, place).await,
         SlashCommand::Theme(theme) => {
             // Another process may hold the file for a while.
-            let desk = Arc::clone(&place.desk);
-            let chosen = tokio::task::spawn_blocking(move || theme::run(theme.as_deref(), &desk.settings));
+            let context = Arc::clone(&place.context);
+            let chosen = tokio::task::spawn_blocking(move || theme::run(theme.as_deref(), &context.settings));
             let cannot = |error| Trouble::new(exit::FAILED, "the theme was not saved").because(error);
             return chosen.await.map_err(cannot)?;
         }
@@ -78,7 +78,7 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
             context::page(&report, look)
         }
         SlashCommand::Memory(typed) => memory::run(&typed, place).await?,
-        SlashCommand::Status => standing::page(place).await?,
+        SlashCommand::Status => status::page(place).await?,
         SlashCommand::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
@@ -125,7 +125,7 @@ fn session(place: &Place) -> Result<&SessionId, Trouble> {
 async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     let id = session(place)?.as_str();
     let compact = Compact { caller: caller::describe() };
-    match place.desk.client.compact(id, &compact).await {
+    match place.context.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
         Err(error) => Err(sessions::not_shortened(&error)),
     }
@@ -143,5 +143,5 @@ async fn export(path: Option<String>, place: &Place) -> Result<String, Trouble> 
         )
         .try_this("name another file: /export FILE"));
     }
-    sessions::to_file(&place.desk.client, id.as_str(), path).await
+    sessions::to_file(&place.context.client, id.as_str(), path).await
 }

@@ -13,12 +13,12 @@ use talaria_tui::chat::contract::{ChatEffect, News};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::desk::{Chosen, Desk};
+use super::chat_context::{ChatContext, Chosen};
 use super::errand::{Done, Errand, Place};
 use super::files::Files;
 use super::history::History;
+use super::pending_wishes::PendingWishes;
 use super::progress::Progress;
-use super::under_way::UnderWay;
 use super::{errand, watch, words};
 use crate::conversation::news::{News as Arrived, Stream};
 use crate::last_open::LastOpen;
@@ -42,7 +42,7 @@ const SHOWN: usize = 16;
 
 /// The engine room of one chat.
 pub(crate) struct Driver {
-    desk: Arc<Desk>,
+    context: Arc<ChatContext>,
     files: Arc<Files>,
     history: Arc<History>,
     last_open: LastOpen,
@@ -71,7 +71,7 @@ pub(crate) struct Driver {
     away: Away,
     /// Whether the reason for the engine's absence was reported.
     is_absence_explained: bool,
-    under_way: UnderWay,
+    pending_wishes: PendingWishes,
     results: mpsc::Receiver<Done>,
     teller: mpsc::Sender<Done>,
     errands: JoinSet<()>,
@@ -96,16 +96,16 @@ struct Shell {
 
 impl Driver {
     /// Begins with a conversation, or with none.
-    pub(crate) fn new(desk: Desk, history: History, opened: Option<SessionInfo>) -> Self {
+    pub(crate) fn new(context: ChatContext, history: History, opened: Option<SessionInfo>) -> Self {
         let chosen = Chosen {
-            provider: desk.provider_for(opened.as_ref()),
-            model: desk.wanted.model.clone(),
-            effort: desk.wanted.effort.clone(),
+            provider: context.provider_for(opened.as_ref()),
+            model: context.wanted.model.clone(),
+            effort: context.wanted.effort.clone(),
         };
         let (teller, results) = mpsc::channel(AHEAD);
         let mut driver = Self {
-            last_open: LastOpen::in_home(desk.settings.home.root()),
-            desk: Arc::new(desk),
+            last_open: LastOpen::in_home(context.settings.home.root()),
+            context: Arc::new(context),
             files: Arc::default(),
             history: Arc::new(history),
             current: None,
@@ -125,7 +125,7 @@ impl Driver {
             shown: VecDeque::new(),
             away: Away::default(),
             is_absence_explained: false,
-            under_way: UnderWay::default(),
+            pending_wishes: PendingWishes::default(),
             results,
             teller,
             errands: JoinSet::new(),
@@ -136,14 +136,14 @@ impl Driver {
             driver.open(info);
         }
         driver.look_around();
-        let (desk, again) = (Arc::clone(&driver.desk), Arc::clone(&driver.look_again));
-        driver.errands.spawn(watch::run(desk, again, driver.teller.clone()));
+        let (context, again) = (Arc::clone(&driver.context), Arc::clone(&driver.look_again));
+        driver.errands.spawn(watch::run(context, again, driver.teller.clone()));
         driver
     }
 
     /// What every errand needs.
-    pub(crate) fn desk(&self) -> &Desk {
-        &self.desk
+    pub(crate) fn context(&self) -> &ChatContext {
+        &self.context
     }
 
     /// The conversation on the screen.
@@ -173,7 +173,7 @@ impl Driver {
 
     /// Whether an errand is running.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.under_way.is_empty() || self.is_beginning || !self.ready.is_empty()
+        !self.pending_wishes.is_empty() || self.is_beginning || !self.ready.is_empty()
     }
 
     /// Returns, once, the exit code of a message that started no turn.
@@ -216,7 +216,7 @@ impl Driver {
             }
             ChatEffect::Run(command) => self.command(command),
             ChatEffect::Remember(line) => {
-                let number = self.under_way.begin(Some("your input, for the history".to_owned()));
+                let number = self.pending_wishes.begin(Some("your input, for the history".to_owned()));
                 let (history, teller) = (Arc::clone(&self.history), self.teller.clone());
                 self.errands.spawn_blocking(move || {
                     // A history that cannot be written is not worth a word.
@@ -267,7 +267,7 @@ impl Driver {
     }
 
     fn spawn(&mut self, errand: Errand) -> (u64, AbortHandle) {
-        let number = self.under_way.begin(errand.name());
+        let number = self.pending_wishes.begin(errand.name());
         (number, self.errands.spawn(errand::run(errand, number, self.place(), self.teller.clone())))
     }
 
@@ -278,12 +278,15 @@ impl Driver {
 
     fn place(&self) -> Place {
         Place {
-            desk: Arc::clone(&self.desk),
+            context: Arc::clone(&self.context),
             files: Arc::clone(&self.files),
             session: self.current.as_ref().map(|current| current.id.clone()),
-            cwd: self.current.as_ref().map_or_else(|| self.desk.cwd.clone(), |current| current.cwd.clone()),
+            cwd: self
+                .current
+                .as_ref()
+                .map_or_else(|| self.context.cwd.clone(), |current| current.cwd.clone()),
             chosen: self.chosen.clone(),
-            standing: self.progress.standing().clone(),
+            reported: self.progress.reported().clone(),
             epoch: self.epoch,
             look_again: Arc::clone(&self.look_again),
         }
@@ -355,7 +358,7 @@ impl Driver {
             Done::FollowAgain { epoch } => self.follow_again(epoch),
             Done::EngineSeen(seen) => self.engine_seen(seen),
             Done::Over(number) => {
-                self.under_way.end(number);
+                self.pending_wishes.end(number);
                 if self.is_engine_stopped() {
                     // It may have started the engine.
                     self.look_again.notify_one();
@@ -375,7 +378,7 @@ impl Driver {
         self.is_choice_unused = false;
         match self.current.clone() {
             None => {
-                self.follow(Current { id: id.clone(), cwd: self.desk.cwd.clone() });
+                self.follow(Current { id: id.clone(), cwd: self.context.cwd.clone() });
                 self.note_open();
             }
             // For any reason of its end: otherwise an unwatched turn would count as running indefinitely.

@@ -17,10 +17,10 @@ use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::{News, PromptDraft};
 use tokio::sync::{Notify, mpsc};
 
-use super::desk::{Chosen, Desk, typed_path};
+use super::chat_context::{ChatContext, Chosen, typed_path};
 use super::files::Files;
 use super::loop_offers;
-use super::standing::Standing;
+use super::reported_state::ReportedState;
 use super::{commands, sending, shell, words};
 use crate::engine::{not_done, refused};
 use crate::input;
@@ -108,14 +108,14 @@ impl Errand {
 /// Where it is done.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    pub(super) desk: Arc<Desk>,
+    pub(super) context: Arc<ChatContext>,
     pub(super) files: Arc<Files>,
     pub(super) session: Option<SessionId>,
     /// The directory of the conversation, or of the one that would begin.
     pub(super) cwd: String,
     pub(super) chosen: Chosen,
     /// The last reported event at the time of the wish.
-    pub(super) standing: Standing,
+    pub(super) reported: ReportedState,
     /// The conversation on the screen at the time of the wish.
     pub(super) epoch: u64,
     pub(super) look_again: Arc<Notify>,
@@ -294,7 +294,7 @@ async fn interrupt(place: &Place) -> Result<(), Trouble> {
     let Some(session) = &place.session else {
         return Err(Trouble::new(exit::USAGE, "no turn is running here"));
     };
-    let client = &place.desk.client;
+    let client = &place.context.client;
     let asked = retry(|| client.interrupt(session.as_str(), Interrupt { by: Who::User }));
     asked.await.map_err(|error| match error {
         ClientError::Problem(problem) if problem.code == ProblemCode::Conflict => {
@@ -311,7 +311,7 @@ pub(super) async fn reply(
     answer: Answer,
     digest: Option<String>,
 ) -> Result<(), ClientError> {
-    let client = &place.desk.client;
+    let client = &place.context.client;
     let answer = AnswerRequest { answer: answer.revealed(), by: Who::User, digest };
     let was_broken = AtomicBool::new(false);
     let told = retry(|| async {
@@ -343,7 +343,7 @@ fn is_ours(request: &RequestInfo) -> bool {
 
 /// Completion candidates, newest first; none if they cannot be fetched.
 async fn names(place: &Place) -> Option<News> {
-    let client = &place.desk.onlooker;
+    let client = &place.context.onlooker;
     let query = SessionQuery { limit: NAMES, ..SessionQuery::default() };
     let sessions = client.sessions(&query).await.ok()?;
     let tasks = client.tasks(&TaskQuery { limit: NAMES, ..TaskQuery::default() }).await.ok()?;
@@ -357,33 +357,33 @@ async fn older(session: &SessionId, before: i64, place: &Place) -> Option<Vec<Nu
     if limit == 0 {
         return Some(Vec::new());
     }
-    let mut events = place.desk.onlooker.events(session.as_str(), after, limit).await.ok()?;
+    let mut events = place.context.onlooker.events(session.as_str(), after, limit).await.ok()?;
     events.retain(|event| event.seq < before);
     Some(events)
 }
 
 /// Finds out what a conversation here would begin with, and what is missing for that.
 pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
-    let desk = &place.desk;
+    let context = &place.context;
     let mut told = Vec::new();
     let (runtime, provider) = match &place.session {
-        None => (Some(desk.new_runtime(&place.chosen).await), desk.new_provider(&place.chosen)),
-        Some(id) => match desk.onlooker.session(id.as_str()).await {
+        None => (Some(context.new_runtime(&place.chosen).await), context.new_provider(&place.chosen)),
+        Some(id) => match context.onlooker.session(id.as_str()).await {
             Ok(detail) => (Runtime::named(&detail.info.runtime), detail.info.provider),
             Err(_) => (None, None),
         },
     };
     if runtime == Some(Runtime::OwnLoop) {
-        for news in loop_offers::look(desk, provider, &place.chosen) {
+        for news in loop_offers::look(context, provider, &place.chosen) {
             let _ = teller.send(Done::News(news)).await;
         }
         return;
     }
-    match desk.offers(&place.cwd).await {
+    match context.offers(&place.cwd).await {
         Ok(offers) => {
             let needs_login = offers.account.needed;
             told.push(News::Offers(Box::new(offers)));
-            if needs_login && let Ok(codex) = desk.codex().await {
+            if needs_login && let Ok(codex) = context.codex().await {
                 told.push(News::Missing { what: "not logged in".to_owned(), remedy: login_hint(codex) });
             }
         }

@@ -5,13 +5,13 @@ use talaria_agent::transport::KeyState;
 use talaria_core::provider::OPENAI_PROVIDER;
 use talaria_tui::chat::contract::{LoopOffers, News};
 
-use super::desk::{Chosen, Desk};
+use super::chat_context::{ChatContext, Chosen};
 use crate::providers::{KeyedProvider, keyed_providers};
 use crate::settings::Settings;
 
 /// The providers with their keys, as the configuration is now.
-pub(super) fn providers(desk: &Desk) -> Vec<KeyedProvider> {
-    let settings = &desk.settings;
+pub(super) fn providers(context: &ChatContext) -> Vec<KeyedProvider> {
+    let settings = &context.settings;
     let config = match settings.home.load_config() {
         Ok((config, _)) => config,
         Err(_) => settings.config.clone(),
@@ -25,8 +25,8 @@ pub(super) fn find<'a>(providers: &'a [KeyedProvider], name: &str) -> Option<&'a
 }
 
 /// What a conversation with this provider begins with, and what it lacks.
-pub(super) fn look(desk: &Desk, provider: Option<String>, chosen: &Chosen) -> Vec<News> {
-    let providers = providers(desk);
+pub(super) fn look(context: &ChatContext, provider: Option<String>, chosen: &Chosen) -> Vec<News> {
+    let providers = providers(context);
     let name = provider.unwrap_or_else(|| OPENAI_PROVIDER.to_owned());
     let usable = providers.iter().filter(|known| known.is_usable());
     let offered = usable.map(|known| {
@@ -37,8 +37,8 @@ pub(super) fn look(desk: &Desk, provider: Option<String>, chosen: &Chosen) -> Ve
         model: chosen
             .model
             .clone()
-            .or_else(|| desk.wanted.model.clone())
-            .or_else(|| desk.usual_model(chosen)),
+            .or_else(|| context.wanted.model.clone())
+            .or_else(|| context.usual_model(chosen)),
         providers: offered.collect(),
         provider: find(&providers, &name)
             .map_or_else(|| name.clone(), |known| known.provider.profile.name.clone()),

@@ -17,9 +17,9 @@ use talaria_tui::chat::RequestedSettings;
 use talaria_tui::chat::commands::{Entry, SlashCommand};
 use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
-use super::desk::shown_path;
+use super::chat_context::shown_path;
 use super::driver::{Driver, Turn};
-use super::farewell;
+use super::exit_message;
 use super::signals::{Called, Signals};
 use crate::keyboard::open_terminal;
 use crate::line_loop::{self, Arrivals, LineFrontEnd};
@@ -27,7 +27,7 @@ use crate::line_reader::{LineReader, Reading, TypedLine};
 use crate::questions::Questions;
 use crate::requests::build;
 use crate::trouble::{Trouble, complain, exit};
-use crate::{echo, look, patience};
+use crate::{look, progress, terminal_echo};
 
 mod news;
 mod page;
@@ -51,7 +51,7 @@ const NOT_SENT: &str = "the prompt of the command line was not sent\n";
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
 pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Signals) -> Result<u8, Trouble> {
     // A line that comes and goes is nothing to be read line by line.
-    patience::keep_quiet();
+    progress::keep_quiet();
     let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
     let page = Page::new(io::stdout(), look::of_stdout());
     let mut plain = Plain::new(driver, input, LineReader::of(io::stdin(), input.reading()), page);
@@ -61,7 +61,7 @@ pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Sig
         Err(error) => Err(error),
     };
     let ended = ended.and_then(|()| plain.page.end());
-    echo::show();
+    terminal_echo::show();
     let why = plain.no_input();
     let left = plain.driver.leave().await;
     match ended {
@@ -69,7 +69,7 @@ pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Sig
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             return Err(Trouble::new(exit::FAILED, "cannot write the output").because(error));
         }
-        _ => complain(&format!("{why}{}", farewell::words(&left))),
+        _ => complain(&format!("{why}{}", exit_message::words(&left))),
     }
     if let Some(signal) = signals.ended_by() {
         return Ok(signal.exit());
@@ -140,8 +140,8 @@ struct Plain<W: Write> {
 
 impl<W: Write> Plain<W> {
     fn new(driver: Driver, input: Input, lines: LineReader, page: Page<W>) -> Self {
-        let enter = driver.desk().settings.config.chat.enter.unwrap_or_default();
-        let begins_with = driver.desk().asked();
+        let enter = driver.context().settings.config.chat.enter.unwrap_or_default();
+        let begins_with = driver.context().asked();
         Self {
             driver,
             page,
@@ -173,7 +173,7 @@ impl<W: Write> Plain<W> {
         if self.input == Input::Pipe {
             return Ok(());
         }
-        let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.desk().cwd));
+        let (version, cwd) = (env!("CARGO_PKG_VERSION"), shown_path(&self.driver.context().cwd));
         let head = format!(
             "Talaria {version} in {cwd}\n\
              type what you want done and press Enter; /help lists commands\n\
@@ -239,8 +239,8 @@ impl<W: Write> Plain<W> {
             return self.page.say(&how);
         }
         let (is_secret, text) = (dialog.is_secret(), talaria_render::wanted(dialog, self.page.look()));
-        echo::show();
-        if is_secret && open_terminal().and_then(|terminal| echo::hide(&terminal)).is_err() {
+        terminal_echo::show();
+        if is_secret && open_terminal().and_then(|terminal| terminal_echo::hide(&terminal)).is_err() {
             self.asked = Some(0);
             return self
                 .page
@@ -383,7 +383,7 @@ impl<W: Write> LineFrontEnd for Plain<W> {
             Called::GoOn => {
                 self.page.resume();
                 // A shell shows what is typed, and leaves it so.
-                echo::hide_again();
+                terminal_echo::hide_again();
                 Ok(Flow::Continue(()))
             }
             // Here the system suspends the program: there is no handler for it.
@@ -400,7 +400,7 @@ impl<W: Write> LineFrontEnd for Plain<W> {
                 self.was_interrupted = true;
                 if self.abandoned.take().is_some() {
                     // A draft answer to a closed question was discarded with the line.
-                    echo::show();
+                    terminal_echo::show();
                 }
                 if self.input == Input::Pipe {
                     // A stop of a pipe does not mean its next line.

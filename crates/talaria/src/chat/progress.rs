@@ -5,7 +5,7 @@ use talaria_core::api::{Numbered, SessionInfo};
 use talaria_core::event::Event;
 use talaria_core::ids::TicketId;
 
-use super::standing::Standing;
+use super::reported_state::ReportedState;
 
 /// How far a conversation is.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ pub(super) struct Progress {
     stopping: Option<i64>,
     /// Open requests.
     questions: Vec<TicketId>,
-    standing: Standing,
+    reported: ReportedState,
 }
 
 impl Progress {
@@ -54,10 +54,10 @@ impl Progress {
     pub(super) fn take(&mut self, numbered: &Numbered) {
         self.is_lost = false;
         self.last_seq = numbered.seq;
-        self.standing.take(&numbered.event);
+        self.reported.take(&numbered.event);
         if self.at_opening.is_none() {
             self.is_queued &= numbered.turn.is_none();
-            self.standing.take_live(&numbered.event);
+            self.reported.take_live(&numbered.event);
         }
         match &numbered.event {
             Event::RequestOpened { id, ask, .. } if ask.is_answerable() => self.questions.push(id.clone()),
@@ -102,8 +102,8 @@ impl Progress {
     }
 
     /// Its last reported event.
-    pub(super) fn standing(&self) -> &Standing {
-        &self.standing
+    pub(super) fn reported(&self) -> &ReportedState {
+        &self.reported
     }
 
     /// The last event that was reported.
@@ -247,9 +247,9 @@ mod tests {
         progress.take(&event(7, 2, Event::Compacted));
         assert!(progress.has_just_caught_up() && !progress.has_just_caught_up());
         assert!(progress.is_running());
-        assert!(progress.standing().limits.is_none(), "that was long ago");
+        assert!(progress.reported().limits.is_none(), "that was long ago");
         progress.take(&event(8, 2, limits()));
-        assert!(progress.standing().limits.is_some());
+        assert!(progress.reported().limits.is_some());
         progress.open(&info, 5);
         progress.give_up();
         assert!(progress.has_just_caught_up() && !progress.is_running(), "nothing is waited for in vain");

@@ -22,11 +22,11 @@ use talaria_tui::chat::draw::draw;
 use talaria_tui::chat::{Chat, ChatFrame, Opens, Setup};
 
 use super::driver::Driver;
-use super::farewell;
+use super::exit_message;
 use super::signals::{Called, Signals};
 use crate::stops::EndSignal;
 use crate::trouble::{Trouble, complain, exit};
-use crate::{look, patience};
+use crate::{look, progress};
 
 mod aside;
 mod guard;
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     let chat = Chat::new(setup(&driver, said));
     signals.listen_for_stops()?;
     // Other output would be written into the screen.
-    patience::keep_quiet();
+    progress::keep_quiet();
     let guard = Guard::take().map_err(cannot)?;
     let terminal = blank(size().map_err(cannot)?).map_err(cannot)?;
     let mut screen = Screen { chat, driver, terminal, guard, since: Instant::now(), shown: None };
@@ -70,7 +70,7 @@ pub(crate) async fn run(
     drop(guard);
     // It would show the cursor again, on a screen that is no longer its own.
     drop(terminal);
-    complain(&farewell::words(&driver.leave().await));
+    complain(&exit_message::words(&driver.leave().await));
     if is_lost {
         return Err(Trouble::new(exit::FAILED, "a part of the chat failed; its message is above"));
     }
@@ -78,8 +78,8 @@ pub(crate) async fn run(
 }
 
 fn setup(driver: &Driver, history: Vec<String>) -> Setup {
-    let desk = driver.desk();
-    let config = &desk.settings.config;
+    let context = driver.context();
+    let config = &context.settings.config;
     let found = look::of_stdout();
     // Without colours there is one theme; with them the person chooses.
     let theme = if found.color { config.chat.theme.unwrap_or_default() } else { Theme::Mono };
@@ -88,9 +88,9 @@ fn setup(driver: &Driver, history: Vec<String>) -> Setup {
         theme,
         enter: config.chat.enter.unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        cwd: desk.cwd.clone(),
+        cwd: context.cwd.clone(),
         home: std::env::var("HOME").ok(),
-        asked: desk.asked(),
+        asked: context.asked(),
         history,
     }
 }

@@ -9,7 +9,7 @@ use talaria_guard::redact::redact;
 use talaria_server::client::ClientError;
 use talaria_tui::chat::contract::PromptDraft;
 
-use super::desk::Unstarted;
+use super::chat_context::Unstarted;
 use super::errand::{Done, Place};
 use super::words::given_back;
 use crate::engine::{not_done, not_known};
@@ -23,7 +23,7 @@ const LOOKED_AT: usize = 10;
 /// Begins a turn.
 pub(super) async fn send(prompt: PromptDraft, place: &Place) -> Done {
     let (epoch, since) = (place.epoch, Timestamp::now());
-    let unstarted = match place.desk.start(place.session.as_ref(), &prompt, &place.chosen).await {
+    let unstarted = match place.context.start(place.session.as_ref(), &prompt, &place.chosen).await {
         Ok(started) => return Done::Started { started, epoch },
         Err(unstarted) => unstarted,
     };
@@ -42,7 +42,7 @@ pub(super) async fn send(prompt: PromptDraft, place: &Place) -> Done {
 pub(super) async fn say(prompt: PromptDraft, when: When, place: &Place) -> Option<Done> {
     let Some(session) = &place.session else { return Some(send(prompt, place).await) };
     let say = Say { text: prompt.text.clone(), images: prompt.images.clone(), when };
-    match place.desk.client.say(session.as_str(), &say).await {
+    match place.context.client.say(session.as_str(), &say).await {
         Ok(_) => None,
         Err(ClientError::Problem(problem)) if problem.code == ProblemCode::Conflict => {
             Some(send(prompt, place).await)
@@ -65,14 +65,14 @@ enum Begun {
 
 /// Looks whether the engine wrote the turn down before the connection broke.
 async fn find_turn(prompt: &PromptDraft, since: Timestamp, place: &Place) -> Result<Begun, ClientError> {
-    let client = &place.desk.client;
+    let client = &place.context.client;
     if let Some(id) = &place.session {
         let detail = retry(|| client.session(id.as_str())).await?;
         return Ok(compare_turn(&detail, prompt, since));
     }
     let query = SessionQuery { limit: LOOKED_AT, kind: Some(Kind::Chat), ..SessionQuery::default() };
     let newest = retry(|| client.sessions(&query)).await?;
-    let here = |cwd: &str, at: Timestamp| cwd == place.desk.cwd && at >= since;
+    let here = |cwd: &str, at: Timestamp| cwd == place.context.cwd && at >= since;
     for info in newest.iter().filter(|info| here(&info.cwd, info.created_at)) {
         let detail = retry(|| client.session(info.id.as_str())).await?;
         let found = compare_turn(&detail, prompt, since);

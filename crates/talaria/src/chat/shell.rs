@@ -42,17 +42,17 @@ async fn pass_on(
     place: &Place,
     teller: &mpsc::Sender<Done>,
 ) -> Result<(), Broken> {
-    let desk = &place.desk;
+    let context = &place.context;
     let shell = Shell {
         session: place.session.as_ref().map(ToString::to_string),
         cwd: place.cwd.clone(),
         command: command.to_owned(),
-        sandbox: desk.wanted.sandbox(&desk.settings.config),
+        sandbox: context.wanted.sandbox(&context.settings.config),
         caller: caller::describe(),
         limit_ms: None,
     };
     let since = Instant::now();
-    let mut run = desk.client.shell(&shell).await.map_err(|error| match error {
+    let mut run = context.client.shell(&shell).await.map_err(|error| match error {
         // The engine may have started it.
         ClientError::Broken(_) => {
             let trouble = refused("it is not known whether the command ran", &error);

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::screen;
-use crate::echo;
 use crate::stops::{EndSignal, is_ignored};
+use crate::terminal_echo;
 use crate::trouble::{Trouble, exit};
 
 /// How long the program may take to leave.
@@ -113,7 +113,7 @@ async fn watch_over(mut terminate: Option<Signal>, mut hang_up: Option<Signal>) 
     std::thread::spawn(move || {
         std::thread::sleep(PATIENCE);
         screen::restore_within(LAST_WORDS);
-        echo::show();
+        terminal_echo::show();
         std::process::exit(signal.exit().into());
     });
 }

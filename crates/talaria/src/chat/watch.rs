@@ -11,7 +11,7 @@ use talaria_server::client::ClientError;
 use talaria_tui::chat::contract::News;
 use tokio::sync::{Notify, mpsc};
 
-use super::desk::Desk;
+use super::chat_context::ChatContext;
 use super::errand::{Done, Seen};
 use ends::Ends;
 
@@ -20,16 +20,17 @@ const EVERY: Duration = Duration::from_secs(2);
 /// At most this many tasks are read, latest activity first.
 const TASKS: usize = 50;
 
-/// What wlast reported: the names of what waits, and how many tasks and background commands there are.
+/// What was last reported: the names of what waits, and how many tasks and background commands there are.
 type Told = Option<(Vec<String>, TaskCounts, usize)>;
 
 /// Looks until the receiver is gone; `again` lets it look at once.
-pub(super) async fn run(desk: Arc<Desk>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
+pub(super) async fn run(context: Arc<ChatContext>, again: Arc<Notify>, teller: mpsc::Sender<Done>) {
     let (mut told, mut ends) = (None, Ends::default());
     loop {
-        let mut done = report_look(&mut told, desk.onlooker.status().await);
+        let mut done = report_look(&mut told, context.onlooker.status().await);
         if told.is_some()
-            && let Ok(tasks) = desk.onlooker.tasks(&TaskQuery { limit: TASKS, ..TaskQuery::default() }).await
+            && let Ok(tasks) =
+                context.onlooker.tasks(&TaskQuery { limit: TASKS, ..TaskQuery::default() }).await
         {
             done.extend(ends.news(tasks).map(|ended| Done::News(News::Ended(ended))));
         }

@@ -4,7 +4,7 @@ use talaria_core::ids::SessionId;
 use talaria_render::{StyledText, plain};
 use talaria_tui::chat::contract::{News, PromptDraft};
 
-use super::desk::Chosen;
+use super::chat_context::Chosen;
 use crate::trouble::Trouble;
 
 /// What failed, why, and what to do next.

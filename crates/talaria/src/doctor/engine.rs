@@ -16,7 +16,7 @@ use talaria_server::socket_path;
 
 use super::Check;
 use crate::amounts::bytes;
-use crate::{engine, left};
+use crate::{engine, leftover_text};
 
 /// How long the database is looked at.
 const INSPECTION: Duration = Duration::from_secs(3);
@@ -122,10 +122,10 @@ async fn check_store(path: &Path) -> Check {
 /// Does something of this home run without an engine?
 pub(super) fn leftovers(home: &TalariaHome) -> Option<Check> {
     let found = leftovers::find(home);
-    let detail = format!("running without an engine: {}", left::count(&found));
+    let detail = format!("running without an engine: {}", leftover_text::count(&found));
     let remedy = "`talaria stop` ends it; the next command that needs the engine resumes it";
     (!found.is_empty())
-        .then(|| Check::warning("left over", format!("{detail}\n{}", left::lines(&found)), remedy))
+        .then(|| Check::warning("left over", format!("{detail}\n{}", leftover_text::lines(&found)), remedy))
 }
 
 #[cfg(test)]

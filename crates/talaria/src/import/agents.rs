@@ -9,7 +9,7 @@ use talaria_render::plain_line;
 use crate::args::AgentImport;
 use crate::engine::{self, refused};
 use crate::output::print;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
@@ -41,7 +41,7 @@ async fn import(
             let how = if dry_run { ImportHow::Preview } else { ImportHow::Take };
             let client = engine::reach(&settings.home).await?;
             let import = MemoryImport { program, how, files: memory.files };
-            let done = patiently("importing", client.import_memory(&import)).await;
+            let done = with_progress("importing", client.import_memory(&import)).await;
             done.map_err(|error| refused(&format!("cannot import from {program}"), &error))?
         }
     };
@@ -60,7 +60,7 @@ async fn undo(
             let how = if options.dry_run { ImportHow::PreviewUndo } else { ImportHow::Undo };
             let client = engine::reach(&settings.home).await?;
             let import = MemoryImport { program, how, files: Vec::new() };
-            let done = patiently("undoing", client.import_memory(&import)).await;
+            let done = with_progress("undoing", client.import_memory(&import)).await;
             done.map_err(|error| refused("cannot undo the import", &error))?
         }
     };

@@ -19,7 +19,7 @@ use super::undo_report::UndoReport;
 use crate::args::Hermes;
 use crate::engine::{self, refused};
 use crate::output::print;
-use crate::patience::{Progress, patiently};
+use crate::progress::{Progress, with_progress};
 use crate::sessions::json_lines;
 use crate::settings::Settings;
 use crate::trouble::{Trouble, exit};
@@ -60,7 +60,7 @@ async fn preview(settings: &Settings, source: &HermesSource) -> Result<Report, T
             let client = engine::reach(&settings.home).await?;
             pages(&client, &import_request(path, ImportHow::Preview, None)?).await?
         }
-        false => patiently("reading conversations", all_pages(path)).await?,
+        false => with_progress("reading conversations", all_pages(path)).await?,
     };
     report.add_sessions(came);
     Ok(report)

@@ -11,7 +11,7 @@ use talaria_guard::redact::redact;
 use talaria_tools::call::loop_tools;
 
 use crate::engine;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::{Settings, login_hint};
 
 /// At most this many conversations are listed.
@@ -108,7 +108,7 @@ pub(super) async fn state(
 async fn conversations(settings: &Settings) -> Option<Vec<ConversationRuntime>> {
     let query = SessionQuery { limit: CONVERSATIONS, ..SessionQuery::default() };
     let asking = async { engine::find(&settings.home).await.ok()??.sessions(&query).await.ok() };
-    let sessions = patiently("asking the engine", asking).await?;
+    let sessions = with_progress("asking the engine", asking).await?;
     let listed = sessions.into_iter().map(|session| ConversationRuntime {
         id: session.id.short().to_owned(),
         title: session.title,

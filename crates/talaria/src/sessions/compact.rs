@@ -12,7 +12,7 @@ use crate::conversation::{self, Bond, Followed};
 use crate::engine::{not_done, refused_id};
 use crate::face::Answerer;
 use crate::output::for_people;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, exit};
 
@@ -25,7 +25,7 @@ pub(super) async fn run(client: &Client, options: &Compaction) -> Result<u8, Tro
         Trouble::new(exit::INTERRUPTED, "stopped; the conversation may be shortened all the same")
             .try_this("look at it with `talaria sessions show`")
     };
-    let starting = patiently("shortening the conversation", starting);
+    let starting = with_progress("shortening the conversation", starting);
     let started = unless_stopped(&mut stops, starting, stopped).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
     let renderer: Box<dyn Renderer + Send> = match options.json {

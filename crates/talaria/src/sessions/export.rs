@@ -14,7 +14,7 @@ use tempfile::NamedTempFile;
 
 use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::trouble::{Trouble, complain, exit};
 use talaria_render::{plain, plain_line};
 
@@ -63,7 +63,7 @@ async fn export(client: &Client, options: &Export, existing: Existing) -> Result
             }
         }
     };
-    patiently("exporting", exporting).await?;
+    with_progress("exporting", exporting).await?;
     target.finish().await
 }
 

@@ -13,7 +13,7 @@ use crate::engine::refused;
 use crate::exec::milliseconds;
 use crate::look;
 use crate::output::{encoded, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::trouble::{Trouble, complain, exit};
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, StyledText};
@@ -60,7 +60,7 @@ fn prune_request(limits: Limits, purpose: Purpose) -> Prune {
 
 async fn ask(client: &Client, prune: Prune) -> Result<Pruned, Trouble> {
     let words = if prune.dry_run { "selecting conversations" } else { "deleting conversations" };
-    patiently(words, client.prune(&prune)).await.map_err(|error| refused("cannot prune", &error))
+    with_progress(words, client.prune(&prune)).await.map_err(|error| refused("cannot prune", &error))
 }
 
 async fn throw_away(client: &Client, options: &args::Prune) -> Result<(), Trouble> {

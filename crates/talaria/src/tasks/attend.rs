@@ -19,7 +19,7 @@ use crate::exec::person_or;
 use crate::face::Answerer;
 use crate::look;
 use crate::output::{encoded, for_people, print};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain};
@@ -100,7 +100,7 @@ async fn find_turn(client: &Client, task: TaskInfo) -> Result<Looked, Trouble> {
 
 /// The turns of a conversation, and the number of its last event.
 async fn turns(client: &Client, session: &SessionId) -> Result<(Vec<TurnInfo>, i64), Trouble> {
-    let detail = patiently("looking for the turn", client.session(session.as_str())).await;
+    let detail = with_progress("looking for the turn", client.session(session.as_str())).await;
     let detail = detail.map_err(|error| refused("cannot watch this task", &error))?;
     Ok((detail.turns, detail.info.last_seq))
 }

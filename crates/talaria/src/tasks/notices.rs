@@ -7,7 +7,7 @@ use talaria_server::client::Client;
 use crate::amounts::{ago, since};
 use crate::args::NotifyTasks;
 use crate::engine::refused;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
@@ -16,7 +16,7 @@ use talaria_render::{Look, Paint, Style, StyledText, plain};
 /// Sends what is owed, or says what would be sent.
 pub(super) async fn send(options: &NotifyTasks, client: &Client, look: Look) -> Result<StyledText, Trouble> {
     let notify = Notify { limit: options.limit as usize, dry_run: options.dry_run };
-    let notices = patiently("telling", client.notify(notify)).await;
+    let notices = with_progress("telling", client.notify(notify)).await;
     let notices = notices.map_err(|error| refused("cannot send notifications", &error))?;
     Ok(if options.json { json_lines(&notices).into() } else { page(&notices, Timestamp::now(), look) })
 }

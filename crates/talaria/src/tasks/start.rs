@@ -17,7 +17,7 @@ use crate::args::StartTask;
 use crate::engine::{self, not_done};
 use crate::exec::milliseconds;
 use crate::output::{print, print_lines};
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::{Settings, warn_of_program};
 use crate::stops::{Stops, unless_stopped};
@@ -38,7 +38,7 @@ pub(super) async fn run(options: &StartTask) -> Result<u8, Trouble> {
         let started = hand_over(&client, &new_task(options, start)).await?;
         Ok((client, started))
     };
-    let starting = patiently("starting the task", starting);
+    let starting = with_progress("starting the task", starting);
     let (client, started) = match &mut stops {
         Some(stops) => unless_stopped(stops, starting, || stopped(handed.get())).await?,
         None => starting.await?,

@@ -20,7 +20,7 @@ use crate::args::{One, SendTask};
 use crate::engine::{self, not_done};
 use crate::input;
 use crate::output::print;
-use crate::patience::patiently;
+use crate::progress::with_progress;
 use crate::settings::Settings;
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
@@ -41,7 +41,7 @@ pub(super) async fn steer(
         return Err(over("cannot steer this task", &found));
     }
     let say = Say { text, images: Vec::new(), when: When::Now };
-    let said = patiently("sending it to the task", client.say(found.session.as_str(), &say)).await;
+    let said = with_progress("sending it to the task", client.say(found.session.as_str(), &say)).await;
     let said = said.map_err(|error| not_running("cannot steer this task", &found, &error))?;
     Ok(if task.json { format!("{}\n", standing(&found)) } else { said_words(&found.id, said, reader) })
 }
@@ -70,11 +70,11 @@ pub(super) async fn interrupt(task: &One, client: &Client, reader: Reader) -> Re
             .try_this(NextStep::ListActiveTasks));
     }
     let stop = Interrupt { by: Who::User };
-    let asked = patiently("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
+    let asked = with_progress("stopping the task", client.interrupt(found.session.as_str(), stop)).await;
     let look = NextStep::CheckTask { task: found.id.clone() };
     asked.map_err(|error| not_done("cannot stop this task", &error, look))?;
     let waiting = tokio::time::timeout(STOPPING, end_of(client, &found));
-    let seen = patiently("waiting until it has stopped", waiting).await;
+    let seen = with_progress("waiting until it has stopped", waiting).await;
     let now = find("cannot follow the task any more", client, &found.id).await?;
     let has_ended = seen.is_ok();
     let taken_back = seen.unwrap_or_default();
@@ -132,7 +132,7 @@ pub(super) async fn send(options: &SendTask) -> Result<u8, Trouble> {
         let (found, sent) = hand_over(&task.id, text, start::turn(), &client).await?;
         Ok((client, found, sent))
     };
-    let sending = patiently("sending it to the task", sending);
+    let sending = with_progress("sending it to the task", sending);
     let (client, found, sent) = match &mut stops {
         Some(stops) => unless_stopped(stops, sending, || start::stopped(handed.get())).await?,
         None => sending.await?,

@@ -12,7 +12,7 @@ use talaria_store::{RequestFilter, RequestRow, RequestState, Store, StoreError, 
 use crate::engine::Inner;
 use crate::engine::journal::asker::{Asker, QuestionTopic};
 use crate::engine::journal::feed::Feed;
-use crate::engine::journal::{Card, Journal, rows};
+use crate::engine::journal::{Journal, TaskContext, rows};
 use crate::engine::run::opening;
 
 /// A question of Talaria itself, as it is stored.
@@ -83,7 +83,7 @@ impl Inner {
         let store = &self.shelf.store;
         let alias = store.session(session).await?.and_then(|row| row.alias);
         let task = store.task(session).await?.zip(alias);
-        let card = task.map(|(task, id)| Card::new(id, task));
+        let card = task.map(|(task, id)| TaskContext::new(id, task));
         Ok(Journal::new(self.shelf.clone(), feed, session.clone(), turn, card))
     }
 }

@@ -10,9 +10,9 @@ use talaria_home::clock::now_ms;
 
 /// The store as the register of hosts.
 #[derive(Debug)]
-pub(crate) struct Hotel(pub(crate) Store);
+pub(crate) struct StoredHosts(pub(crate) Store);
 
-impl HostRegister for Hotel {
+impl HostRegister for StoredHosts {
     fn intend<'a>(&'a self, intent: &'a HostIntent) -> BoxFuture<'a, Result<(), RegisterError>> {
         async move {
             let host = NewHost {

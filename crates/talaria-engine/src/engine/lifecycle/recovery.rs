@@ -28,7 +28,7 @@ use crate::engine::access::caller;
 use crate::engine::hooks::HookDesk;
 use crate::engine::journal::{self, EngineServices};
 use crate::engine::lifecycle::copies;
-use crate::engine::lifecycle::host_register::{self, Hotel};
+use crate::engine::lifecycle::host_register::{self, StoredHosts};
 use crate::engine::lifecycle::loop_commands;
 use crate::engine::lifecycle::stop_marker;
 use crate::engine::lifecycle::trouble::Troubles;
@@ -147,7 +147,7 @@ impl Engine {
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
             info,
-            hosts: HostPool::new(Arc::new(Hotel(store.clone())), options.limits),
+            hosts: HostPool::new(Arc::new(StoredHosts(store.clone())), options.limits),
             shelf: EngineServices {
                 background: BackgroundList::load(&store).await?,
                 store,
@@ -227,7 +227,7 @@ impl Inner {
     async fn adopt_hosts(&self) -> Result<(), StoreError> {
         let left = self.shelf.store.living_hosts().await?;
         let known: HashSet<String> = left.iter().map(|host| host.nonce.clone()).collect();
-        let register = Hotel(self.shelf.store.clone());
+        let register = StoredHosts(self.shelf.store.clone());
         let adoptions = left.iter().map(|host| async {
             let read = host_register::record(host).and_then(|record| Some((self.spec_of(&record)?, record)));
             let Some((spec, record)) = read else {

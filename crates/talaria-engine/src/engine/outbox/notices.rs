@@ -10,7 +10,7 @@ use talaria_core::notice::Target;
 use talaria_store::{NewOutbox, OutboxRow, OutboxState};
 
 use crate::engine::Engine;
-use crate::engine::journal::Card;
+use crate::engine::journal::TaskContext;
 use crate::engine::queries::views;
 use crate::engine::seal::Seal;
 use talaria_home::clock::now_ms;
@@ -21,7 +21,7 @@ const SEALED: &str = "sealed:";
 const LOCAL: &str = "local";
 
 /// The notification for the end of a task's turn. Also without a target: then that can be seen.
-pub(crate) fn outcome(task: &Card, ordinal: i64) -> impl Iterator<Item = NewOutbox> {
+pub(crate) fn outcome(task: &TaskContext, ordinal: i64) -> impl Iterator<Item = NewOutbox> {
     let name = format!("{}/{ordinal}", task.id);
     let nobody = task.notify.is_empty().then_some(None);
     let targets = task.notify.iter().cloned().map(Some).chain(nobody).enumerate();
@@ -29,7 +29,7 @@ pub(crate) fn outcome(task: &Card, ordinal: i64) -> impl Iterator<Item = NewOutb
 }
 
 /// Notifications for a task that waits for a person.
-pub(crate) fn request(task: &Card, id: &TicketId) -> impl Iterator<Item = NewOutbox> {
+pub(crate) fn request(task: &TaskContext, id: &TicketId) -> impl Iterator<Item = NewOutbox> {
     let targets = task.notify.iter().cloned().enumerate();
     targets.map(move |(at, target)| entry(format!("{id}/{at}"), "request", Some(target), id.as_str()))
 }

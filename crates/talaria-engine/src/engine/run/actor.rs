@@ -21,7 +21,7 @@ use talaria_store::{Change, NewTurnRow, SessionRow, StoreError, TurnRow};
 use tokio::sync::mpsc;
 
 use crate::engine::Inner;
-use crate::engine::journal::{Card, Journal};
+use crate::engine::journal::{Journal, TaskContext};
 use crate::engine::run::input::{self, Content};
 use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::{Conversation, close_lost_turn, runtime_of};
@@ -390,9 +390,9 @@ impl Actor {
     }
 
     /// Facts about a task that the journal uses.
-    async fn card(&self, row: &SessionRow) -> Result<Option<Card>, StoreError> {
+    async fn card(&self, row: &SessionRow) -> Result<Option<TaskContext>, StoreError> {
         let task = self.engine.shelf.store.task(&self.id).await?;
-        Ok(task.zip(row.alias.clone()).map(|(task, id)| Card::new(id, task)))
+        Ok(task.zip(row.alias.clone()).map(|(task, id)| TaskContext::new(id, task)))
     }
 
     /// Notice, shown once, that a thread lacks tools. The configuration is read for such a thread only.
@@ -509,7 +509,7 @@ fn moved(row: &SessionRow) -> Option<String> {
 }
 
 /// Why a task cannot work in its worktree, if it cannot.
-fn no_worktree(task: &Card) -> Option<String> {
+fn no_worktree(task: &TaskContext) -> Option<String> {
     let kept = task.worktree.as_ref()?;
     match &kept.discarded {
         Some(discarded) => Some(format!("the worktree of this task is gone ({discarded})")),

@@ -26,7 +26,7 @@ use crate::engine::Engine;
 use crate::engine::Inner;
 use crate::engine::access::caller::Needs;
 use crate::engine::run::resolve::CodexChoice;
-use crate::engine::run::servers::Ears;
+use crate::engine::run::servers::HostLogging;
 use crate::engine::run::settings::Settings;
 use talaria_codex::host::{Host, HostSpec};
 use talaria_codex::spec::Surroundings;
@@ -147,7 +147,7 @@ impl Inner {
     /// The same kind of host as for a conversation, so that the one that follows finds it running.
     pub(crate) fn host_spec(&self, codex: &CodexChoice) -> Result<HostSpec, Problem> {
         let mut spec = Settings::by(codex).spec(&self.home, codex.surroundings.clone())?;
-        spec.referred = self.servers.read(&self.home, Ears::of(&spec)).variables;
+        spec.referred = self.servers.read(&self.home, HostLogging::of(&spec)).variables;
         Ok(spec)
     }
 }

@@ -23,14 +23,14 @@ pub(crate) struct Servers(Mutex<Option<Vec<Server>>>);
 
 /// Whether Codex logs its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ears {
+pub(crate) enum HostLogging {
     /// It keeps it to itself.
     Private,
     /// It writes every message into its log. Observed on 0.130.0 over its socket: `logs_2.sqlite` in its home.
     Logging,
 }
 
-impl Ears {
+impl HostLogging {
     pub(crate) fn of(spec: &HostSpec) -> Self {
         let logs = spec.transport == HostTransport::UnixSocket && spec.version.logs_messages();
         if logs { Self::Logging } else { Self::Private }
@@ -50,7 +50,7 @@ pub(crate) struct Brought {
 
 impl Servers {
     /// Reads the servers as the file has them now.
-    pub(crate) fn read(&self, home: &TalariaHome, ears: Ears) -> Brought {
+    pub(crate) fn read(&self, home: &TalariaHome, logging: HostLogging) -> Brought {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut brought = Brought::default();
         let servers = match home.load_config() {
@@ -65,16 +65,16 @@ impl Servers {
             }
         };
         for server in servers.iter().filter(|server| server.enabled) {
-            brought.add(server, ears);
+            brought.add(server, logging);
         }
         brought
     }
 }
 
 impl Brought {
-    fn add(&mut self, server: &Server, ears: Ears) {
+    fn add(&mut self, server: &Server, logging: HostLogging) {
         let translated = translate(server, Literals::Keep);
-        if ears == Ears::Logging && !translated.secrets.is_empty() {
+        if logging == HostLogging::Logging && !translated.secrets.is_empty() {
             return self.warn(&format!("MCP server {} is left out: {}", server.name, too_open(server)));
         }
         let entry = translated
@@ -121,16 +121,19 @@ mod tests {
     fn a_file_that_cannot_be_read_leaves_the_servers_of_before_and_says_so() {
         let (_place, home) = home("[mcp_servers.a]\ncommand = \"x\"\nenv = { T = \"${T}\" }\n");
         let servers = Servers::default();
-        let first = servers.read(&home, Ears::Private);
+        let first = servers.read(&home, HostLogging::Private);
         assert_eq!((first.config.len(), first.warnings.len()), (1, 0));
         std::fs::write(home.config_file(), "[mcp_servers.a\n").unwrap();
-        let broken = servers.read(&home, Ears::Private);
+        let broken = servers.read(&home, HostLogging::Private);
         assert_eq!((broken.config, broken.variables), (first.config, first.variables));
         assert!(broken.warnings[0].contains("line 1") && broken.warnings[0].contains("from before"));
-        let fresh = Servers::default().read(&home, Ears::Private);
+        let fresh = Servers::default().read(&home, HostLogging::Private);
         assert!(fresh.config.is_empty() && fresh.warnings[0].contains("no MCP servers"));
         std::fs::write(home.config_file(), "").unwrap();
-        assert!(servers.read(&home, Ears::Private).config.is_empty(), "a server that was taken out is gone");
+        assert!(
+            servers.read(&home, HostLogging::Private).config.is_empty(),
+            "a server that was taken out is gone"
+        );
     }
 
     #[test]
@@ -138,7 +141,7 @@ mod tests {
         let text = "[mcp_servers.good]\nurl = \"https://x/\"\n[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n\
                     [mcp_servers.old]\nurl = \"https://x/\"\ntransport = \"sse\"\n";
         let (_place, home) = home(text);
-        let brought = Servers::default().read(&home, Ears::Private);
+        let brought = Servers::default().read(&home, HostLogging::Private);
         assert_eq!(brought.config.keys().collect::<Vec<_>>(), ["good"]);
         assert_eq!(brought.warnings.len(), 1);
         assert!(brought.warnings[0].starts_with("MCP server old is left out"), "{:?}", brought.warnings);
@@ -149,10 +152,10 @@ mod tests {
         let text = "[mcp_servers.a]\ncommand = \"x\"\nenv = { MY_TOKEN = \"hunter2\" }\n\
                     [mcp_servers.b]\nurl = \"https://x/\"\nheaders = { X-Key = \"${K}\" }\n";
         let (_place, home) = home(text);
-        let brought = Servers::default().read(&home, Ears::Logging);
+        let brought = Servers::default().read(&home, HostLogging::Logging);
         assert_eq!(brought.config.keys().collect::<Vec<_>>(), ["b"]);
         assert!(brought.warnings[0].contains("env.MY_TOKEN"), "{:?}", brought.warnings);
         assert!(!brought.warnings[0].contains("hunter2"));
-        assert_eq!(Servers::default().read(&home, Ears::Private).config.len(), 2);
+        assert_eq!(Servers::default().read(&home, HostLogging::Private).config.len(), 2);
     }
 }

@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("talaria/src/look.rs", "asks the terminal for its size"),
     ("talaria/src/mcp.rs", "speaks MCP on standard output"),
     ("talaria/src/output.rs", "prints the text of commands"),
-    ("talaria/src/patience.rs", "the progress line of a command that takes long"),
+    ("talaria/src/progress.rs", "the progress line of a command that takes long"),
     ("talaria/src/ps.rs", "passes the output of a background command on"),
     ("talaria/src/requests/person.rs", "renders a request that a person answers"),
     ("talaria/src/serve.rs", "the log of the engine"),

@@ -21,7 +21,7 @@ pub(super) async fn list(place: &Place) -> Result<StyledText, Trouble> {
     }
     let first = &open[0].id;
     let how = format!("answer with: /approve {first} or /deny {first} REASON\n");
-    let look = place.desk.look();
+    let look = place.context.look();
     Ok(table(&open, Timestamp::now(), look).show(look) + how)
 }
 
@@ -31,12 +31,12 @@ pub(super) async fn show(
     decision: Decision,
     place: &Place,
 ) -> Result<Vec<Done>, Trouble> {
-    let request = find("cannot show this request", &place.desk.client, &named(id)?).await?;
+    let request = find("cannot show this request", &place.context.client, &named(id)?).await?;
     if request.state != RequestState::Open {
         let how = standing(&request, Timestamp::now());
         return Err(Trouble::new(exit::USAGE, format!("{} is no longer open", request.id)).because(how));
     }
-    let text = page(&request, decision, place.desk.look()).ok_or_else(|| {
+    let text = page(&request, decision, place.context.look()).ok_or_else(|| {
         Trouble::new(exit::USAGE, "this request cannot be shown here")
             .try_this(format!("/deny {} refuses it", request.id))
     })?;
@@ -49,7 +49,7 @@ pub(super) async fn deny(
     reason: Option<String>,
     place: &Place,
 ) -> Result<Vec<Done>, Trouble> {
-    let request = find("the answer was not accepted", &place.desk.client, &named(id)?).await?;
+    let request = find("the answer was not accepted", &place.context.client, &named(id)?).await?;
     give(&request, Typed { decision: Decision::Decline, reason, answers: None }, place).await
 }
 
@@ -73,7 +73,7 @@ async fn give(request: &RequestInfo, typed: Typed, place: &Place) -> Result<Vec<
 }
 
 async fn open(place: &Place) -> Result<Vec<RequestInfo>, Trouble> {
-    place.desk.client.requests().await.map_err(|error| refused("cannot list requests", &error))
+    place.context.client.requests().await.map_err(|error| refused("cannot list requests", &error))
 }
 
 fn named(id: Option<String>) -> Result<String, Trouble> {

@@ -12,7 +12,7 @@ use talaria_render::plain_line;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
-use super::super::desk::{Chosen, refused_choice};
+use super::super::chat_context::{Chosen, refused_choice};
 use super::super::errand::{Done, Place};
 use crate::engine::refused;
 use crate::trouble::{Trouble, exit};
@@ -45,18 +45,18 @@ struct InUse {
 
 /// What the next turn would use, as far as that is known without asking Codex.
 async fn in_use(place: &Place) -> Result<InUse, Trouble> {
-    let (desk, chosen) = (&place.desk, &place.chosen);
+    let (context, chosen) = (&place.context, &place.chosen);
     let (runtime, provider, model) = match &place.session {
         Some(id) => {
-            let detail = desk.client.session(id.as_str()).await;
+            let detail = context.client.session(id.as_str()).await;
             let info = detail.map_err(|error| refused("cannot ask the engine", &error))?.info;
             let runtime = Runtime::named(&info.runtime).unwrap_or(Runtime::CodexAppServer);
             (runtime, info.provider, info.model)
         }
         None => {
-            let model = desk.wanted.model.clone().or_else(|| desk.usual_model(chosen));
-            let provider = desk.new_provider(chosen).or_else(|| Some(OPENAI_PROVIDER.to_owned()));
-            (desk.new_runtime(chosen).await, provider, model)
+            let model = context.wanted.model.clone().or_else(|| context.usual_model(chosen));
+            let provider = context.new_provider(chosen).or_else(|| Some(OPENAI_PROVIDER.to_owned()));
+            (context.new_runtime(chosen).await, provider, model)
         }
     };
     let provider = chosen.provider.clone().or(provider);
@@ -75,7 +75,7 @@ async fn codex_models(place: &Place, used: &InUse) -> Result<Vec<Done>, Trouble>
         _ => false,
     };
     let further: Vec<own_loop::Row> = further.into_iter().filter(is_other).collect();
-    let mut rows = match place.desk.offers(&place.cwd).await {
+    let mut rows = match place.context.offers(&place.cwd).await {
         Ok(offers) => {
             let used = used_model(&offers, place).await;
             codex_rows(&offers, &place.chosen, used.as_deref())
@@ -89,11 +89,11 @@ async fn codex_models(place: &Place, used: &InUse) -> Result<Vec<Done>, Trouble>
 
 /// Chooses a model of Codex.
 async fn codex_model(wanted: String, place: &Place) -> Result<Vec<Done>, Trouble> {
-    let offers = place.desk.offers(&place.cwd).await?;
+    let offers = place.context.offers(&place.cwd).await?;
     let (model, mut reply) = match find(&offers, &wanted) {
         Some(model) => (model.id.clone(), format!("{} is requested from the next turn on\n", model.id)),
         None => {
-            let unlisted = place.desk.unlisted_model();
+            let unlisted = place.context.unlisted_model();
             let choice = ModelChoice { model: Some(&wanted), unlisted, ..ModelChoice::default() };
             check_choice(&offers, choice).map_err(|problem| refused_choice(&problem))?;
             let mut reply =
@@ -104,7 +104,7 @@ async fn codex_model(wanted: String, place: &Place) -> Result<Vec<Done>, Trouble
             (wanted, reply)
         }
     };
-    let asked = place.chosen.effort.clone().or_else(|| place.desk.settings.config.model.effort.clone());
+    let asked = place.chosen.effort.clone().or_else(|| place.context.settings.config.model.effort.clone());
     let mut chosen = Chosen { model: Some(model), ..place.chosen.clone() };
     let offer = chosen.model.as_deref().and_then(|model| find(&offers, model));
     if let (Some(asked), Some(offer)) = (asked, offer)
@@ -122,7 +122,7 @@ pub(super) async fn effort(wanted: Option<String>, place: &Place) -> Result<Vec<
     if used.runtime == Runtime::OwnLoop {
         return own_loop::effort(wanted, place, &used);
     }
-    let offers = place.desk.offers(&place.cwd).await?;
+    let offers = place.context.offers(&place.cwd).await?;
     let used = used_model(&offers, place).await;
     let offer = used.as_deref().and_then(|model| find(&offers, model));
     let Some(wanted) = wanted else {
@@ -146,12 +146,12 @@ async fn used_model(offers: &Offers, place: &Place) -> Option<String> {
         return Some(model.clone());
     }
     if let Some(session) = &place.session {
-        let detail = place.desk.client.session(session.as_str()).await.ok()?;
+        let detail = place.context.client.session(session.as_str()).await.ok()?;
         if detail.info.model.is_some() {
             return detail.info.model;
         }
     }
-    let config = &place.desk.settings.config;
+    let config = &place.context.settings.config;
     let default = || offers.models.iter().find(|model| model.is_default).map(|model| model.id.clone());
     config.model.default.clone().or_else(|| offers.model.clone()).or_else(default)
 }

@@ -28,14 +28,14 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<StyledText, Troubl
     {
         return Err(Trouble::new(exit::USAGE, "there is no standard input here").try_this("write it out"));
     }
-    let desk = MemoryClient {
-        client: &place.desk.client,
-        look: place.desk.look(),
+    let context = MemoryClient {
+        client: &place.context.client,
+        look: place.context.look(),
         reader: Reader::Chat,
         cwd: Some(place.cwd.clone()),
         session: place.session.as_ref().map(ToString::to_string),
     };
-    let page = memory::carry_out(&action, &desk).await?;
+    let page = memory::carry_out(&action, &context).await?;
     let notes: String = page.notes.iter().map(|note| format!("note: {}\n", plain_line(note))).collect();
     Ok(page.text + notes)
 }

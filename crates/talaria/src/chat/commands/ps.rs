@@ -16,12 +16,12 @@ const SHOWN: usize = 40;
 
 /// Carries the command out.
 pub(super) async fn run(words: &[String], place: &Place) -> Result<StyledText, Trouble> {
-    let client = &place.desk.client;
+    let client = &place.context.client;
     let running =
         client.background().await.map_err(|error| refused("cannot list background commands", &error))?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        [] => Ok(ps::list(&running, Timestamp::now(), place.desk.look(), Reader::Chat)),
+        [] => Ok(ps::list(&running, Timestamp::now(), place.context.look(), Reader::Chat)),
         ["stop"] => {
             let [only] = &running[..] else { return Err(which(&running)) };
             stop(client, only.id.as_str(), StopBackground::default()).await

@@ -10,7 +10,7 @@ use talaria_tui::chat::contract::News;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::super::desk::shown_path;
+use super::super::chat_context::shown_path;
 use super::super::errand::{Done, Place};
 use crate::amounts::ago;
 use crate::engine::{refused, refused_id};
@@ -25,7 +25,7 @@ const FOLDER: usize = 14;
 
 /// Opens a conversation, or lists those that can be opened.
 pub(super) async fn run(id: Option<String>, place: &Place) -> Result<Vec<Done>, Trouble> {
-    let client = &place.desk.client;
+    let client = &place.context.client;
     if let Some(id) = id {
         return match client.session(&id).await {
             Ok(detail) => Ok(vec![Done::Open(Box::new(detail.info))]),

@@ -23,8 +23,8 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<StyledText, Troubl
         },
     };
     let asks = SkillsClient {
-        client: &place.desk.client,
-        look: place.desk.look(),
+        client: &place.context.client,
+        look: place.context.look(),
         reader: Reader::Chat,
         cwd: Some(place.cwd.clone()),
     };

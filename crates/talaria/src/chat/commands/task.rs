@@ -21,7 +21,7 @@ enum Typed {
 
 /// Does something with tasks.
 pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble> {
-    let desk = &place.desk;
+    let context = &place.context;
     let text = match read(typed)? {
         Typed::Help(text) => text.into(),
         Typed::Action(action) => match *action {
@@ -29,12 +29,12 @@ pub(super) async fn run(typed: &str, place: &Place) -> Result<Vec<Done>, Trouble
             TaskAction::Start(mut options) => {
                 options.cwd.get_or_insert_with(|| (&place.cwd).into());
                 let start = tasks::start(&options)?;
-                tasks::started(&options, start, &desk.client, Reader::Chat).await?.into()
+                tasks::started(&options, start, &context.client, Reader::Chat).await?.into()
             }
             TaskAction::Send(options) => {
-                tasks::sent(&options, tasks::turn(), &desk.client, Reader::Chat).await?.into()
+                tasks::sent(&options, tasks::turn(), &context.client, Reader::Chat).await?.into()
             }
-            action => tasks::carry_out(&action, &desk.client, desk.look(), Reader::Chat).await?,
+            action => tasks::carry_out(&action, &context.client, context.look(), Reader::Chat).await?,
         },
     };
     place.look_again.notify_one();

@@ -18,16 +18,18 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
     let mut out = StyledText::default();
     match &place.session {
         Some(session) => {
-            let detail = place.desk.client.session(session.as_str()).await;
-            out +=
-                spent(&detail.map_err(|error| refused("cannot read the usage", &error))?, place.desk.look());
+            let detail = place.context.client.session(session.as_str()).await;
+            out += spent(
+                &detail.map_err(|error| refused("cannot read the usage", &error))?,
+                place.context.look(),
+            );
         }
         None => out += "no tokens were used here yet\n",
     }
     // Without an account there is no allowance, and without Codex none can be asked for.
-    let asked = place.desk.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
+    let asked = place.context.offers(&place.cwd).await.ok().and_then(|offers| offers.limits);
     let now = Timestamp::now();
-    out += match (&asked, &place.standing.limits) {
+    out += match (&asked, &place.reported.limits) {
         (Some(used), _) => limits(used, now),
         (None, Some(told)) => told_before(told, now),
         (None, None) => String::new(),

@@ -7,7 +7,7 @@ use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
 use super::Driver;
-use crate::chat::desk::Chosen;
+use crate::chat::chat_context::Chosen;
 use crate::chat::errand::{self, Errand};
 
 impl Driver {
@@ -20,7 +20,7 @@ impl Driver {
                 self.ready.push_back(News::Opened(None));
                 // The command line options apply again, unless another choice was made since.
                 let Chosen { provider, model, effort } = self.for_new.clone();
-                let wanted = &self.desk.wanted;
+                let wanted = &self.context.wanted;
                 self.chosen = Chosen {
                     provider,
                     model: model.or_else(|| wanted.model.clone()),
@@ -50,9 +50,9 @@ impl Driver {
 
     /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
     pub(super) fn tell_chosen(&mut self) {
-        let usual = self.desk.usual_model(&self.chosen).filter(|_| self.current.is_none());
+        let usual = self.context.usual_model(&self.chosen).filter(|_| self.current.is_none());
         let Chosen { provider, model, effort } = self.chosen.clone();
-        let config = &self.desk.settings.config.model;
+        let config = &self.context.settings.config.model;
         let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
         self.ready.push_back(News::Chosen { provider, model, effort });
     }

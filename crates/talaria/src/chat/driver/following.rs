@@ -64,7 +64,7 @@ impl Driver {
 
     /// Follows a conversation after the last event that was reported.
     pub(super) fn follow(&mut self, current: Current) {
-        self.stream = Some(Stream::follow(&self.desk.onlooker, &current.id, self.progress.last_seq()));
+        self.stream = Some(Stream::follow(&self.context.onlooker, &current.id, self.progress.last_seq()));
         self.current = Some(current);
     }
 

@@ -72,7 +72,7 @@ impl Driver {
         self.stop_shell();
         let last_words = async {
             // Lists of files and the like are not waited for.
-            while !self.under_way.names().is_empty() {
+            while !self.pending_wishes.names().is_empty() {
                 let Some(done) = self.results.recv().await else { return };
                 self.done(done);
             }
@@ -83,7 +83,7 @@ impl Driver {
         while let Some(arrived) = self.stream.as_mut().and_then(Stream::waiting) {
             self.take_arrival(arrived);
         }
-        let mut unconfirmed = self.under_way.names();
+        let mut unconfirmed = self.pending_wishes.names();
         let turn = match self.turn_left(&unconfirmed) {
             Turn::GoesOn | Turn::Waits if was_away && self.is_engine_away() => Turn::Unheard,
             turn => turn,

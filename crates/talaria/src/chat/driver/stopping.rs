@@ -35,7 +35,7 @@ impl Driver {
         if let Some(Shell { number, task, since }) = self.shell.take() {
             // Codex ends the command when its listener is gone; its end is not reported.
             task.abort();
-            self.under_way.end(number);
+            self.pending_wishes.end(number);
             let (took_ms, note) = (Some(milliseconds(since.elapsed())), Some("asked to stop".to_owned()));
             self.ready.push_back(News::ShellEnded { exit: None, took_ms, note });
         }

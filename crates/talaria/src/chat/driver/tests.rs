@@ -18,7 +18,7 @@ use tokio::net::UnixListener;
 
 use super::command::seen;
 use super::*;
-use crate::chat::desk::Replies;
+use crate::chat::chat_context::Replies;
 use crate::chat::errand::Seen;
 use crate::settings::Settings;
 
@@ -61,8 +61,8 @@ async fn driver_with(
     config.codex.bin = codex.to_str().map(str::to_owned);
     let settings = Settings { home, config, problems: Vec::new() };
     let wanted = Preferences { effort: Some("low".to_owned()), ..Preferences::default() };
-    let desk = Desk::new(client, settings, wanted, "/".to_owned(), Replies::Written);
-    (Driver::new(desk, History::in_home(directory.path()), opened), directory)
+    let context = ChatContext::new(client, settings, wanted, "/".to_owned(), Replies::Written);
+    (Driver::new(context, History::in_home(directory.path()), opened), directory)
 }
 
 fn conversation() -> SessionInfo {
@@ -131,7 +131,7 @@ async fn what_was_asked_in_a_conversation_that_was_left_is_told_as_such() {
             driver.wish(ChatEffect::Run(SlashCommand::New));
         }
         told(&mut driver);
-        while !driver.under_way.is_empty() {
+        while !driver.pending_wishes.is_empty() {
             let done = driver.results.recv().await.unwrap();
             driver.done(done);
         }
@@ -228,8 +228,8 @@ async fn whoever_leaves_hears_what_came_of_the_last_words() {
     let (mut driver, _home) = driver(None).await;
     told(&mut driver);
     let (settled, _open) = (
-        driver.under_way.begin(Some("a".to_owned())),
-        driver.under_way.begin(Some("your message".to_owned())),
+        driver.pending_wishes.begin(Some("a".to_owned())),
+        driver.pending_wishes.begin(Some("your message".to_owned())),
     );
     let started = SessionStarted { id: SessionId::new("s-7"), task: None, turn: 1, after: 0, codex: None };
     let (teller, epoch) = (driver.teller.clone(), driver.epoch);
@@ -287,7 +287,7 @@ async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
         (None, Some("your answer to req-2"), Turn::Waits),
     ];
     let away = (Some(Done::EngineSeen(Seen::Away)), None, Turn::Unheard);
-    for (done, under_way, turn) in cases.into_iter().chain([away]) {
+    for (done, pending_wishes, turn) in cases.into_iter().chain([away]) {
         let (mut driver, _home) = driver(None).await;
         driver.done(running(1));
         let opened = json!({ "session": "s-7", "seq": 1, "at": "2026-01-01T00:00:00Z", "turn_number": 1,
@@ -295,8 +295,8 @@ async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
             "cwd": null, "reason": null, "permissions": { "network": true, "files": [] } });
         driver.take_arrival(Arrived::Event(serde_json::from_value(opened).unwrap()));
         done.into_iter().for_each(|done| driver.done(done));
-        driver.under_way.begin(under_way.map(str::to_owned));
-        assert_eq!(driver.leave_within(Duration::ZERO).await.turn, turn, "{under_way:?}");
+        driver.pending_wishes.begin(pending_wishes.map(str::to_owned));
+        assert_eq!(driver.leave_within(Duration::ZERO).await.turn, turn, "{pending_wishes:?}");
     }
 }
 
@@ -349,7 +349,7 @@ async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
             if back.text == "faster" && what.starts_with("it is not known") && asking.text().starts_with("it is not known")),
         "{news:?}"
     );
-    assert_eq!(driver.under_way.names(), ["the request to stop the turn"], "the engine is asked");
+    assert_eq!(driver.pending_wishes.names(), ["the request to stop the turn"], "the engine is asked");
     assert!(driver.stream.is_some(), "what comes of it is heard");
     driver.take_arrival(Arrived::Over(Some(gone())));
     driver.done(Done::NotStarted { news: News::Reply("busy".into()), exit: 1, epoch: driver.epoch });
@@ -435,7 +435,7 @@ fn break_at(directory: &Path, path: &'static str) -> tokio::task::JoinHandle<()>
 
 /// All results of the running errands.
 async fn settled(driver: &mut Driver) -> Vec<News> {
-    while !driver.under_way.is_empty() {
+    while !driver.pending_wishes.is_empty() {
         let done = driver.results.recv().await.unwrap();
         driver.done(done);
     }

@@ -21,7 +21,7 @@ impl Driver {
 
     /// Is a turn running, or a message for one being sent?
     pub(super) fn is_turn_there(&self) -> bool {
-        self.is_running() || self.under_way.names().iter().any(|name| name == MESSAGE)
+        self.is_running() || self.pending_wishes.names().iter().any(|name| name == MESSAGE)
     }
 
     /// Is it known whether a turn runs in the conversation on the screen?

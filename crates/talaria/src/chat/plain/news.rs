@@ -13,7 +13,7 @@ use talaria_tui::chat::{RequestedSettings, beginning, loop_beginning, task_end_t
 use super::page::{Past, person_message};
 use super::said::Said;
 use super::{Input, NOT_SENT, Plain};
-use crate::chat::desk::shown_path;
+use crate::chat::chat_context::shown_path;
 use crate::trouble::{complain, exit};
 
 /// The duration is shown for commands that took at least this many milliseconds.

@@ -9,10 +9,10 @@ use talaria_tui::chat::contract::ChatEffect;
 
 use super::{Flow, Input, Plain};
 use crate::chat::words;
-use crate::echo;
 use crate::line_reader::{LineText, TypedLine};
 use crate::questions::{LineAnswer, Taken};
 use crate::requests::build;
+use crate::terminal_echo;
 use crate::trouble::{complain, exit};
 
 /// A question that is closed while a person types.
@@ -122,7 +122,7 @@ impl<W: Write> Plain<W> {
             };
             return self.page.say(words);
         }
-        echo::show();
+        terminal_echo::show();
         let typed = Typed { decision, reason: reason.clone(), answers: None };
         let meant = self.questions.find(request.as_deref());
         match meant.map(|(ticket, ask)| (ticket.clone(), build::chat_answer(ticket, Some(ask), typed))) {
@@ -147,7 +147,7 @@ impl<W: Write> Plain<W> {
 
     /// Throws away what was typed for a question that is closed.
     fn throw_away(&mut self, abandoned: Abandoned, line: &TypedLine) -> io::Result<Flow> {
-        echo::show();
+        terminal_echo::show();
         if line.is_end() {
             self.is_input_over = true;
             return Ok(Flow::Break(()));
@@ -165,7 +165,7 @@ impl<W: Write> Plain<W> {
         self.page.withdraw();
         // Ctrl-C has emptied the line already.
         let Some(number) = number.filter(|_| !self.was_interrupted) else {
-            echo::show();
+            terminal_echo::show();
             return Ok(());
         };
         // Hidden input stays hidden until the end of the line.
@@ -174,7 +174,7 @@ impl<W: Write> Plain<W> {
     }
 
     fn answer(&mut self, line: &str) -> io::Result<()> {
-        echo::show();
+        terminal_echo::show();
         self.asked = None;
         let step = self.questions.step();
         match self.questions.take(line) {

@@ -28,7 +28,7 @@ use crate::engine::Inner;
 use crate::engine::run::background::KeptCommand;
 use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::FollowedAgain;
-use crate::engine::run::servers::Ears;
+use crate::engine::run::servers::HostLogging;
 use crate::engine::run::settings::{Settings, Wanted};
 use crate::engine::tools::offered_tools;
 
@@ -145,7 +145,7 @@ pub(super) async fn open(
     if let Some(model) = settings.model() {
         asked.model = Some(model.to_owned());
     }
-    let brought = engine.servers.read(&engine.home, Ears::of(&spec));
+    let brought = engine.servers.read(&engine.home, HostLogging::of(&spec));
     if !brought.config.is_empty() {
         asked.config.insert(users_servers::KEY.to_owned(), brought.config.into());
     }

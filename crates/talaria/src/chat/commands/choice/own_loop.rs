@@ -9,7 +9,7 @@ use talaria_render::plain_line;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
 
-use super::super::super::desk::Chosen;
+use super::super::super::chat_context::Chosen;
 use super::super::super::errand::{Done, Place};
 use super::super::super::loop_offers::{find, lack, providers};
 use super::{InUse, plain_lines};
@@ -24,7 +24,7 @@ pub(super) type Row = (String, SlashCommand);
 
 /// The models of every provider that can be asked; those of the provider in use first.
 pub(super) fn rows(place: &Place, used: &InUse) -> Vec<Row> {
-    let providers = providers(&place.desk);
+    let providers = providers(&place.context);
     let mut usable: Vec<&KeyedProvider> = providers.iter().filter(|known| known.is_usable()).collect();
     usable.sort_by_key(|known| used.provider.as_deref() != Some(known.provider.profile.name.as_str()));
     usable.into_iter().flat_map(|known| rows_of(&known.provider.profile, place, used)).collect()
@@ -75,7 +75,7 @@ pub(super) fn choose(
         return Err(Trouble::new(exit::USAGE, message)
             .try_this(format!("/new begins another conversation; then /model {name} {model}")));
     }
-    let providers = providers(&place.desk);
+    let providers = providers(&place.context);
     let Some(known) = find(&providers, name) else {
         return Err(Trouble::new(exit::USAGE, format!("there is no provider {name:?}")).try_this(
             match nearest(name, providers.iter().map(|known| known.provider.profile.name.as_str())) {
@@ -102,7 +102,7 @@ pub(super) fn choose(
 
 /// Lists efforts, or chooses one.
 pub(super) fn effort(wanted: Option<String>, place: &Place, used: &InUse) -> Result<Vec<Done>, Trouble> {
-    let providers = providers(&place.desk);
+    let providers = providers(&place.context);
     let profile = used.provider.as_deref().and_then(|name| find(&providers, name));
     let profile = profile.map(|known| &known.provider.profile);
     if let Some(profile) = profile.filter(|profile| !profile.takes_effort()) {

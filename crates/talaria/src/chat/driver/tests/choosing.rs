@@ -38,10 +38,10 @@ async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
         let is_back = |news: &[News]| gives_back(&news[0], "two") && gives_back(&news[1], "one");
         assert!(news.len() == 2 && is_back(&news), "{news:?}");
     }
-    let under_way = driver.under_way.names();
+    let pending_wishes = driver.pending_wishes.names();
     driver.done(Done::ChoiceMade(Choice::Made));
     assert!(told(&mut driver).is_empty() && driver.shell.is_none());
-    assert_eq!(driver.under_way.names(), under_way, "nothing was begun");
+    assert_eq!(driver.pending_wishes.names(), pending_wishes, "nothing was begun");
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn whoever_leaves_hears_of_everything_that_waited_for_a_choice() {
 async fn a_shell_command_behind_a_choice_that_is_refused_at_the_last_moment_is_named() {
     let (mut driver, _home) = driver(None).await;
     driver.is_choosing = true;
-    let _open = driver.under_way.begin(Some("your choice".to_owned()));
+    let _open = driver.pending_wishes.begin(Some("your choice".to_owned()));
     driver.wish(ChatEffect::Shell("ls".to_owned()));
     driver.teller.send(Done::ChoiceMade(Choice::Refused)).await.unwrap();
     let left = driver.leave_within(Duration::from_millis(50)).await;
@@ -79,7 +79,7 @@ async fn a_running_turn_is_stopped_while_a_choice_is_being_made() {
     choose(&mut driver, model());
     driver.wish(ChatEffect::Run(SlashCommand::Stop));
     assert!(driver.after_choice.is_empty());
-    assert!(driver.under_way.names().iter().any(|name| name == errand::STOP));
+    assert!(driver.pending_wishes.names().iter().any(|name| name == errand::STOP));
 }
 
 #[tokio::test]
@@ -91,12 +91,12 @@ async fn words_behind_a_refused_choice_go_to_no_conversation() {
         driver.wish(ChatEffect::Send(prompt("one")));
         driver.wish(ChatEffect::Run(SlashCommand::Compact));
         driver.wish(ChatEffect::Say(prompt("two"), When::Now));
-        let under_way = driver.under_way.names();
+        let pending_wishes = driver.pending_wishes.names();
         driver.done(Done::ChoiceMade(Choice::Refused));
         let news = told(&mut driver);
         assert!(gives_back(&news[0], "two") && gives_back(&news[2], "one"), "{news:?}");
         assert!(matches!(&news[1], News::Refused { what, .. } if what.starts_with("/compact was not run")));
-        assert_eq!(driver.under_way.names(), under_way, "nothing was begun");
+        assert_eq!(driver.pending_wishes.names(), pending_wishes, "nothing was begun");
         assert!(driver.is_choice_refused());
     }
 }

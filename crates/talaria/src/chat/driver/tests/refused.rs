@@ -74,7 +74,7 @@ async fn a_stop_without_a_turn_says_so_only_where_that_is_known() {
     told(&mut driver);
     driver.wish(ChatEffect::Run(SlashCommand::Stop));
     assert_eq!(refusals(&told(&mut driver)), [("no turn is running here", None)]);
-    assert!(driver.under_way.is_empty(), "the engine is not asked");
+    assert!(driver.pending_wishes.is_empty(), "the engine is not asked");
 
     driver.engine_seen(Seen::Away);
     told(&mut driver);
@@ -83,5 +83,5 @@ async fn a_stop_without_a_turn_says_so_only_where_that_is_known() {
     let asks = "it is not known whether a turn is running here; asking the engine to stop it";
     assert!(news.iter().any(|news| matches!(news, News::Reply(text) if text.text() == asks)), "{news:?}");
     assert!(refusals(&news).is_empty(), "{news:?}");
-    assert_eq!(driver.under_way.names(), ["the request to stop the turn"]);
+    assert_eq!(driver.pending_wishes.names(), ["the request to stop the turn"]);
 }

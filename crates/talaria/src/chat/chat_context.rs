@@ -26,7 +26,7 @@ use crate::{caller, input, look};
 
 /// What every errand needs.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct ChatContext {
     /// For requests of the person.
     pub(crate) client: Client,
     /// For work that the person did not ask for: it starts no engine that a person stopped.
@@ -76,7 +76,7 @@ pub(crate) enum Unstarted {
     Unknown(Trouble),
 }
 
-impl Desk {
+impl ChatContext {
     /// Makes one; Codex is looked for when it is needed.
     pub(crate) fn new(
         client: Client,

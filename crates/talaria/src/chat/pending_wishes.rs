@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 /// The running errands.
 #[derive(Debug, Default)]
-pub(super) struct UnderWay {
+pub(super) struct PendingWishes {
     last: u64,
     open: BTreeMap<u64, Option<String>>,
 }
 
-impl UnderWay {
+impl PendingWishes {
     /// Something begins. It has a name if a person should know that it was not confirmed.
     pub(super) fn begin(&mut self, name: Option<String>) -> u64 {
         self.last += 1;
@@ -45,17 +45,17 @@ mod tests {
 
     #[test]
     fn each_is_settled_once_and_what_matters_has_a_name() {
-        let mut under_way = UnderWay::default();
-        let files = under_way.begin(None);
-        let said = under_way.begin(Some("your message".to_owned()));
-        under_way.begin(Some("your message".to_owned()));
-        under_way.end(said);
-        under_way.end(said);
-        assert!(!under_way.is_empty());
-        assert_eq!(under_way.names(), ["your message"]);
-        under_way.end(files + 2);
-        assert!(under_way.names().is_empty() && !under_way.is_empty());
-        under_way.end(files);
-        assert!(under_way.is_empty());
+        let mut pending_wishes = PendingWishes::default();
+        let files = pending_wishes.begin(None);
+        let said = pending_wishes.begin(Some("your message".to_owned()));
+        pending_wishes.begin(Some("your message".to_owned()));
+        pending_wishes.end(said);
+        pending_wishes.end(said);
+        assert!(!pending_wishes.is_empty());
+        assert_eq!(pending_wishes.names(), ["your message"]);
+        pending_wishes.end(files + 2);
+        assert!(pending_wishes.names().is_empty() && !pending_wishes.is_empty());
+        pending_wishes.end(files);
+        assert!(pending_wishes.is_empty());
     }
 }

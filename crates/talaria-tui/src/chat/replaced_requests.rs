@@ -7,9 +7,9 @@ use super::panel::{Panel, Request};
 
 /// The replaced ones; never more than open requests.
 #[derive(Debug, Default)]
-pub(super) struct Aside(Vec<Panel>);
+pub(super) struct ReplacedRequests(Vec<Panel>);
 
-impl Aside {
+impl ReplacedRequests {
     /// Stores a replaced request.
     pub(super) fn put(&mut self, mut panel: Panel) {
         panel.was_hidden();

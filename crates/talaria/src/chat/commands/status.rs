@@ -8,10 +8,10 @@ use talaria_render::{StyledText, plain_line};
 use talaria_tui::chat::contract::News;
 use talaria_tui::chat::{RequestedSettings, beginning, loop_beginning};
 
-use super::super::desk::{Chosen, shown_path};
+use super::super::chat_context::{Chosen, shown_path};
 use super::super::errand::Place;
 use super::super::loop_offers;
-use super::super::standing::Standing;
+use super::super::reported_state::ReportedState;
 use crate::advice::Reader;
 use crate::amounts::since;
 use crate::engine::refused;
@@ -20,17 +20,17 @@ use crate::trouble::Trouble;
 
 /// The whole page.
 pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
-    let client = &place.desk.client;
+    let client = &place.context.client;
     let refused = |error| refused("cannot ask the engine", &error);
     let (status, now) = (client.status().await.map_err(refused)?, Timestamp::now());
     let pairs = match &place.session {
         Some(id) => {
             let info = client.session(id.as_str()).await.map_err(refused)?.info;
-            conversation(&info, &place.standing, &place.chosen, &status, now)
+            conversation(&info, &place.reported, &place.chosen, &status, now)
         }
         None => none_yet(place).await,
     };
-    let page = status::page(&status, now, place.desk.look(), Reader::Chat);
+    let page = status::page(&status, now, place.context.look(), Reader::Chat);
     Ok(StyledText::from(format!("{}\n", lines(&pairs))) + page)
 }
 
@@ -46,14 +46,14 @@ async fn none_yet(place: &Place) -> Pairs {
         ("conversation", "none yet; your next message starts one".to_owned()),
         ("folder", shown_path(&place.cwd)),
     ];
-    let desk = &place.desk;
+    let context = &place.context;
     let Chosen { provider, model, effort } = place.chosen.clone();
-    let asked = desk.asked();
-    let model = model.or_else(|| desk.wanted.model.clone()).or_else(|| desk.usual_model(&place.chosen));
+    let asked = context.asked();
+    let model = model.or_else(|| context.wanted.model.clone()).or_else(|| context.usual_model(&place.chosen));
     let effort = effort.or(asked.effort.clone());
     let asked = RequestedSettings { provider, model, effort, ..asked };
-    if desk.new_runtime(&place.chosen).await == Runtime::OwnLoop {
-        for news in loop_offers::look(desk, desk.new_provider(&place.chosen), &place.chosen) {
+    if context.new_runtime(&place.chosen).await == Runtime::OwnLoop {
+        for news in loop_offers::look(context, context.new_provider(&place.chosen), &place.chosen) {
             match news {
                 News::LoopOffers(offers) => pairs.extend(loop_beginning(asked.clone(), &offers)),
                 News::Missing { what, remedy } => pairs.extend([("missing", what), ("", remedy)]),
@@ -62,7 +62,7 @@ async fn none_yet(place: &Place) -> Pairs {
         }
         return pairs;
     }
-    match desk.offers(&place.cwd).await {
+    match context.offers(&place.cwd).await {
         Ok(offers) => pairs.extend(beginning(asked, &offers)),
         Err(trouble) => pairs.extend([("missing", trouble.summary()), ("", trouble.hint_in_chat())]),
     }
@@ -71,12 +71,12 @@ async fn none_yet(place: &Place) -> Pairs {
 
 fn conversation(
     info: &SessionInfo,
-    standing: &Standing,
+    reported: &ReportedState,
     chosen: &Chosen,
     status: &EngineStatus,
     now: Timestamp,
 ) -> Pairs {
-    let started = standing.started.as_deref();
+    let started = reported.started.as_deref();
     let is_loop = Runtime::named(&info.runtime) == Some(Runtime::OwnLoop);
     let untold = || "not known here; it is reported when a turn starts".to_owned();
     let runtime = match started.and_then(|started| started.codex_version()) {
@@ -105,7 +105,7 @@ fn conversation(
     };
     let permissions =
         started.map(|started| format!("sandbox {}, approvals {}", started.sandbox, started.approval));
-    let context = standing.context.map(|(used, window)| {
+    let context = reported.context.map(|(used, window)| {
         let percent = (used.saturating_mul(100) / window).min(100);
         format!("{percent}% full, {used} of {window} tokens")
     });
@@ -164,7 +164,7 @@ mod tests {
             { "tasks": 0, "hosts": 0, "threads_per_host": 0, "host_memory_kib": null }, "notes": [] }))
         .unwrap();
         let now: Timestamp = "2026-01-01T00:00:12Z".parse().unwrap();
-        let untold = conversation(&info, &Standing::default(), &Chosen::default(), &status, now);
+        let untold = conversation(&info, &ReportedState::default(), &Chosen::default(), &status, now);
         expect![[r#"
             conversation  mend␛ it
             id            s-1
@@ -179,8 +179,11 @@ mod tests {
         let started = serde_json::from_value(json!({ "thread": "t", "cwd": "/work", "model": "gpt-5.5",
             "provider": "p", "effort": "low", "sandbox": "read-only", "approval": "never", "codex": "0.166.0", "path": null }))
         .unwrap();
-        let told =
-            Standing { started: Some(Box::new(started)), context: Some((50_000, 200_000)), limits: None };
+        let told = ReportedState {
+            started: Some(Box::new(started)),
+            context: Some((50_000, 200_000)),
+            limits: None,
+        };
         let chosen =
             Chosen { provider: None, model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
         let mut info = info;

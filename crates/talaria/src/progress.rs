@@ -18,7 +18,7 @@ pub(crate) fn keep_quiet() {
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Does the work; says `what` for as long as it takes longer than a second.
-pub(crate) async fn patiently<T>(what: &str, work: impl Future<Output = T>) -> T {
+pub(crate) async fn with_progress<T>(what: &str, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     tokio::select! {
         done = &mut work => return done,

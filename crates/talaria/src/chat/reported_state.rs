@@ -5,7 +5,7 @@ use talaria_core::event::{Event, RateLimits, Started};
 
 /// Reports so far.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standing {
+pub(super) struct ReportedState {
     /// The settings in force.
     pub(super) started: Option<Box<Started>>,
     /// Tokens in the context, and how many fit.
@@ -14,7 +14,7 @@ pub(super) struct Standing {
     pub(super) limits: Option<Box<RateLimits>>,
 }
 
-impl Standing {
+impl ReportedState {
     /// Learns from an event.
     pub(super) fn take(&mut self, event: &Event) {
         match event {

@@ -244,7 +244,7 @@ impl Chat {
             panel.leave_keyboard();
         }
         if let Some(left) = self.panel.take_if(|panel| panel.is_from_elsewhere()) {
-            self.aside.put(left);
+            self.replaced.put(left);
         }
         self.show_request();
     }

@@ -14,9 +14,9 @@ use super::Chat;
 use super::commands::CompletionSource;
 use super::completion::CompletionChoice;
 use super::contract::{ChatEffect, LoopOffers, News, PromptDraft};
-use super::ended::task_end_text;
 use super::known::{Engine, KnownRuntime, Missing};
 use super::panel::Panel;
+use super::task_end::task_end_text;
 use super::transcript::Tone;
 use super::turn::{Lap, Sight, Turn};
 use super::welcome::{STARTS_AGAIN, STOPPED};
@@ -127,7 +127,7 @@ impl Chat {
             }
             News::Pick { title, rows } => self.pick(&title, rows),
         }
-        if self.aside.forget(|ticket| self.requests.is_open(ticket)) {
+        if self.replaced.forget(|ticket| self.requests.is_open(ticket)) {
             self.note(Tone::Warn, "the question you set aside was closed; your draft answer was discarded");
         }
         self.show_request();
@@ -373,7 +373,7 @@ impl Chat {
         }
         self.given.retain(|(given, _)| Some(given) != ticket.as_ref());
         if let Some(ticket) = &ticket {
-            self.aside.forget_refused(ticket);
+            self.replaced.forget_refused(ticket);
         }
         let shown = self.panel.as_mut().filter(|panel| Some(panel.ticket()) == ticket.as_ref());
         match shown {
