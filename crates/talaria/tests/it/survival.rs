@@ -119,6 +119,38 @@ async fn run_lane(mut lane: Lane, faults: Vec<Fault>, newer: &Path, is_real: boo
     tally
 }
 
+/// Plays faults with names one after another on one home; `play` returns what must not have happened.
+async fn run_named<F>(
+    mut lane: Lane,
+    on: String,
+    is_real: bool,
+    faults: Vec<(String, F)>,
+    mut play: impl for<'a> FnMut(&'a mut Lane, F, usize) -> BoxFuture<'a, Result<Vec<Violation>, String>>,
+) -> Tally {
+    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
+    let mut tally = Tally::default();
+    for (number, (name, fault)) in faults.into_iter().enumerate() {
+        let name = format!("{name} on {on}");
+        if !name.contains(&wanted) {
+            continue;
+        }
+        let began = std::time::Instant::now();
+        let violations = play(&mut lane, fault, number).await;
+        lane.points.clear();
+        tally.faults += 1;
+        tally.on_real += usize::from(is_real);
+        let violations =
+            violations.unwrap_or_else(|what| vec![Violation { wrong: Wrong::Unaccounted, what }]);
+        for violation in violations {
+            tally.violations.push((format!("{name}\n{}", lane.last_words()), violation));
+        }
+        tally.lines.push(format!("{name} ({} ms)", began.elapsed().as_millis()));
+    }
+    let (is_well, said) = lane.run(program(), &["stop"]).await;
+    assert!(is_well, "{said}");
+    tally
+}
+
 /// A lane on a real Codex.
 async fn real(codex: &Codex) -> Lane {
     let model = model().await;
@@ -135,8 +167,8 @@ async fn stand_in() -> Lane {
 }
 
 /// Deals faults out to lanes, so that each has about as much to do.
-fn deal(faults: Vec<Fault>, lanes: usize) -> Vec<Vec<Fault>> {
-    let mut dealt = vec![Vec::new(); lanes];
+fn deal<T>(faults: Vec<T>, lanes: usize) -> Vec<Vec<T>> {
+    let mut dealt: Vec<Vec<T>> = (0..lanes).map(|_| Vec::new()).collect();
     for (index, fault) in faults.into_iter().enumerate() {
         dealt[index % lanes].push(fault);
     }

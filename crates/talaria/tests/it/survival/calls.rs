@@ -16,9 +16,9 @@ use talaria_testkit::{Codex, CodexHome};
 use super::audit::{Tally, Violation, Wrong, evidence, results_in_files};
 use super::database::{self, CallRow};
 use super::fault::{ON_REAL, Strike};
-use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike, wait_noticed};
-use super::{play_all, report};
+use super::{deal, play_all, report, run_named};
 use crate::own_loop::reading_web::{Page, PageServer, says};
 
 /// The steps of the ledger, each with both sides. Between `after:tool-running` and `before:tool-done` is the effect.
@@ -47,7 +47,8 @@ const ON_STAND_IN: [Strike; 10] = [
     Strike::Copy,
     Strike::StopAfter,
 ];
-/// Number of homes over which the faults on the stand-in are distributed.
+/// Numbers of homes over which the faults are distributed: on each version of Codex, and on the stand-in.
+const REAL: usize = 2;
 const STAND_INS: usize = 4;
 
 /// A call under a name of its own: the tool, its arguments, the beginning of its result, and whether it only reads.
@@ -128,6 +129,8 @@ const CALLS: [Called; 7] = [
         effects: None,
     },
 ];
+/// The call that is played with every fault.
+const WHOLE: &str = "talaria_memory";
 /// The page that `talaria_web` reads.
 const PATH: &str = "/plan";
 
@@ -137,6 +140,8 @@ struct CallFault {
     called: Called,
     point: &'static str,
     blow: Strike,
+    /// The sum of the numbers of call, point and strike.
+    diagonal: usize,
 }
 
 impl CallFault {
@@ -145,29 +150,38 @@ impl CallFault {
     }
 }
 
-/// These calls at these points with each of these strikes, as far as they are wanted.
+/// These calls at these points with each of these strikes.
 fn faults(calls: &[Called], points: &[&'static str], strikes: &[Strike]) -> Vec<CallFault> {
-    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
     let mut faults = Vec::new();
-    for &called in calls {
-        for &point in points {
-            faults.extend(strikes.iter().map(|blow| CallFault { called, point, blow: *blow }));
+    for (row, &called) in calls.iter().enumerate() {
+        for (column, &point) in points.iter().enumerate() {
+            let fault = |(number, &blow)| CallFault { called, point, blow, diagonal: row + column + number };
+            faults.extend(strikes.iter().enumerate().map(fault));
         }
     }
-    faults.retain(|fault| fault.name().contains(&wanted));
     faults
 }
 
-/// Leaves two of three faults out for the calls after the first ones: the ledger does the same for each of them. `turn` decides
-/// which. `TALARIA_FAULT` and `TALARIA_FAULT_ROUNDS` leave out none.
-fn thin_out(faults: Vec<CallFault>, whole: &[Called], turn: usize) -> Vec<CallFault> {
-    if ["TALARIA_FAULT", "TALARIA_FAULT_ROUNDS"].iter().any(|name| std::env::var_os(name).is_some()) {
-        return faults;
+/// Of how many faults of a call one is played on a home; the ledger does the same for every tool. The call of `WHOLE` is played
+/// with every fault.
+#[derive(Clone, Copy)]
+struct Share {
+    of_changes: usize,
+    of_reads: usize,
+    /// Which one: no other home plays the same faults.
+    turn: usize,
+}
+
+/// Leaves out what is not in the share, along diagonals, so that every call meets every point and every strike, and every point
+/// every strike. `TALARIA_FAULT` and `TALARIA_FAULT_ROUNDS` leave out none.
+fn thin_out(mut faults: Vec<CallFault>, share: Share) -> Vec<CallFault> {
+    if ["TALARIA_FAULT", "TALARIA_FAULT_ROUNDS"].iter().all(|name| std::env::var_os(name).is_none()) {
+        faults.retain(|fault| {
+            let of = if fault.called.only_reads { share.of_reads } else { share.of_changes };
+            fault.called.name == WHOLE || fault.diagonal % of == share.turn
+        });
     }
-    let is_whole = |fault: &CallFault| whole.iter().any(|called| called.name == fault.called.name);
-    let numbered = faults.into_iter().enumerate();
-    let played = numbered.filter(|(number, fault)| is_whole(fault) || number % 3 == turn);
-    played.map(|(_, fault)| fault).collect()
+    faults
 }
 
 /// A model that calls the tool that the prompt names, and answers.
@@ -193,7 +207,7 @@ async fn play(
     page: &str,
     newer: &Path,
 ) -> Result<Vec<Violation>, String> {
-    let CallFault { called, point, blow } = fault;
+    let CallFault { called, point, blow, .. } = fault;
     if lane.client().await.is_none() {
         lane.start_engine().await?;
     }
@@ -259,7 +273,7 @@ async fn examine(
     lane: &Lane,
     started: &SessionStarted,
     prompt: &str,
-    CallFault { called: Called { tool, result, only_reads, .. }, point, blow }: CallFault,
+    CallFault { called: Called { tool, result, only_reads, .. }, point, blow, .. }: CallFault,
     rows: &[CallRow],
 ) -> Vec<Violation> {
     let mut found = Vec::new();
@@ -343,28 +357,17 @@ async fn examine(
 }
 
 /// Plays faults one after another on one home, which may read a page of its own.
-async fn run_lane(mut lane: Lane, faults: Vec<CallFault>, on: String, newer: &Path) -> Tally {
-    let mut tally = Tally::default();
+async fn run_lane(lane: Lane, faults: Vec<CallFault>, on: String, newer: &Path) -> Tally {
     let says_plan = says("200 OK\r\ncontent-type: text/html", b"<title>Plan</title><p>The pelican plan.</p>");
     let pages = PageServer::start(vec![(PATH, Page::Bytes(says_plan))]).await;
     lane.allow_pages(pages.port());
-    let page = pages.at(PATH);
-    for (number, fault) in faults.into_iter().enumerate() {
-        let name = format!("{} on {on}", fault.name());
-        let violations = play(&mut lane, fault, number, &page, newer).await;
-        lane.points.clear();
-        tally.faults += 1;
-        tally.on_real += usize::from(on != STAND_IN);
-        let violations =
-            violations.unwrap_or_else(|trouble| vec![Violation { wrong: Wrong::Unaccounted, what: trouble }]);
-        for violation in violations {
-            tally.violations.push((format!("{name}\n{}", lane.last_words()), violation));
-        }
-        tally.lines.push(name);
-    }
-    let (is_well, said) = lane.run(program(), &["stop"]).await;
-    assert!(is_well, "{said}");
-    tally
+    let (page, is_real) = (pages.at(PATH), on != STAND_IN);
+    let faults = faults.into_iter().map(|fault| (fault.name(), fault)).collect();
+    run_named(lane, on, is_real, faults, |lane, fault, number| {
+        let (page, newer) = (page.clone(), newer.to_owned());
+        Box::pin(async move { play(lane, fault, number, &page, &newer).await })
+    })
+    .await
 }
 
 const STAND_IN: &str = "the stand-in";
@@ -375,20 +378,22 @@ async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_tr
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (turn, codex) in Codex::both().into_iter().enumerate() {
-        let model = model().await;
-        let home = CodexHome::new(&model);
-        let lane = Lane::new(model, home, &codex.native);
-        // Each tool, and of its further operations a part.
-        let faults = thin_out(faults(&CALLS, &POINTS, &ON_REAL), &CALLS[..5], turn);
-        lanes.push(Box::pin(run_lane(lane, faults, codex.version.to_owned(), &newer)));
+        let share = Share { of_changes: 2, of_reads: 3, turn };
+        let faults = thin_out(faults(&CALLS, &POINTS, &ON_REAL), share);
+        for faults in deal(faults, REAL) {
+            let model = model().await;
+            let home = CodexHome::new(&model);
+            let lane = Lane::new(model, home, &codex.native);
+            lanes.push(Box::pin(run_lane(lane, faults, codex.version.to_owned(), &newer)));
+        }
     }
-    let on_stand_in = thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN), &CALLS[..2], 0);
-    for part in on_stand_in.chunks(on_stand_in.len().div_ceil(STAND_INS).max(1)) {
+    let share = Share { of_changes: 5, of_reads: ON_STAND_IN.len(), turn: 0 };
+    for faults in deal(thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN), share), STAND_INS) {
         let model = model().await;
         let home = CodexHome::new(&model);
         let codex = talaria_testkit::stand_in::install(&home.root().join("stand-in"));
         let lane = Lane::new(model, home, &codex);
-        lanes.push(Box::pin(run_lane(lane, part.to_vec(), STAND_IN.to_owned(), &newer)));
+        lanes.push(Box::pin(run_lane(lane, faults, STAND_IN.to_owned(), &newer)));
     }
     report("calls of tools, and who is killed", &play_all(lanes).await);
 }

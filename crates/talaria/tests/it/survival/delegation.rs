@@ -15,9 +15,9 @@ use talaria_testkit::{Codex, CodexHome};
 use super::audit::{Tally, Violation, Wrong};
 use super::database;
 use super::fault::{ON_REAL, Strike};
-use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
-use super::{play_all, report};
+use super::{deal, play_all, report, run_named};
 
 /// The steps of a result, each with both sides.
 const POINTS: [&str; 6] = [
@@ -28,6 +28,12 @@ const POINTS: [&str; 6] = [
     "before:result-added",
     "after:result-added",
 ];
+
+/// The number of homes for each version.
+const LANES: usize = 2;
+
+/// A strike at a point.
+type Fault = (&'static str, Strike);
 
 /// A model that delegates where the prompt says so, collects where it says that, and counts where it is the task.
 async fn model() -> ScriptedModel {
@@ -100,7 +106,7 @@ async fn say(lane: &mut Lane, started: &SessionStarted, prompt: &str) -> Result<
 /// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
-    (point, blow): (&'static str, Strike),
+    (point, blow): Fault,
     number: usize,
     newer: &Path,
 ) -> Result<Option<Violation>, String> {
@@ -159,26 +165,25 @@ async fn play(
 }
 
 /// Plays faults one after another on one home.
-async fn run_lane(mut lane: Lane, on: String, newer: &Path) -> Tally {
-    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
-    let mut tally = Tally::default();
-    let faults = POINTS.into_iter().flat_map(|point| ON_REAL.map(|blow| (point, blow)));
-    for (number, (point, blow)) in faults.enumerate() {
-        let name = format!("delegation/{point}/{} on {on}", blow.word());
-        if !name.contains(&wanted) {
-            continue;
-        }
-        let violation = play(&mut lane, (point, blow), number, newer).await;
-        lane.points.clear();
-        tally.faults += 1;
-        tally.on_real += 1;
-        let violation = violation.unwrap_or_else(|what| Some(Violation { wrong: Wrong::Unaccounted, what }));
-        tally.violations.extend(violation.map(|found| (format!("{name}\n{}", lane.last_words()), found)));
-        tally.lines.push(name);
+async fn run_lane(lane: Lane, on: String, newer: &Path, faults: Vec<Fault>) -> Tally {
+    let name = |(point, blow): Fault| (format!("delegation/{point}/{}", blow.word()), (point, blow));
+    let faults = faults.into_iter().map(name).collect();
+    run_named(lane, on, true, faults, |lane, fault, number| {
+        let newer = newer.to_owned();
+        Box::pin(async move { Ok(play(lane, fault, number, &newer).await?.into_iter().collect()) })
+    })
+    .await
+}
+
+/// The faults that a version of Codex is played with, every second one: what is owed does not depend on it.
+fn on_version(turn: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (row, point) in POINTS.into_iter().enumerate() {
+        let strikes = ON_REAL.into_iter().enumerate();
+        let played = strikes.filter(|(column, _)| (row + column) % 2 == turn);
+        faults.extend(played.map(|(_, blow)| (point, blow)));
     }
-    let (is_well, said) = lane.run(program(), &["stop"]).await;
-    assert!(is_well, "{said}");
-    tally
+    faults
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -186,11 +191,13 @@ async fn a_delegated_result_arrives_once_whoever_is_killed_on_its_way() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
-    for codex in Codex::both() {
-        let model = model().await;
-        let home = CodexHome::new(&model);
-        let lane = Lane::new(model, home, &codex.native);
-        lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer)));
+    for (turn, codex) in Codex::both().into_iter().enumerate() {
+        for faults in deal(on_version(turn), LANES) {
+            let model = model().await;
+            let home = CodexHome::new(&model);
+            let lane = Lane::new(model, home, &codex.native);
+            lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer, faults)));
+        }
     }
     report("results of delegated tasks, and who is killed", &play_all(lanes).await);
 }

@@ -17,9 +17,9 @@ use talaria_testkit::{Codex, CodexHome};
 use super::audit::{Tally, Violation, Wrong};
 use super::database;
 use super::fault::{ON_REAL, Strike};
-use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
-use super::{play_all, report};
+use super::{deal, play_all, report, run_named};
 
 /// The steps of a review, each with both sides. Between the first two of `review-applied` and `review-proposed` the memory
 /// changes.
@@ -37,6 +37,16 @@ const POINTS: [&str; 12] = [
     "before:review-done",
     "after:review-done",
 ];
+
+/// The points around the question, which each version of Codex is asked in another way.
+const ASKING: [&str; 4] =
+    ["before:review-running", "after:review-running", "before:review-answered", "after:review-answered"];
+
+/// The number of homes for each version.
+const LANES: usize = 2;
+
+/// A strike at a point.
+type Fault = (&'static str, Strike);
 
 /// The steps of a request that asks for a review on the built-in loop.
 const REQUEST_POINTS: [&str; 4] =
@@ -113,7 +123,7 @@ async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen
 /// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
-    (point, blow): (&'static str, Strike),
+    (point, blow): Fault,
     number: usize,
     newer: &Path,
     provider: Option<&str>,
@@ -171,34 +181,33 @@ async fn play(
 }
 
 /// Plays faults one after another on one home.
-async fn run_lane(
-    mut lane: Lane,
-    on: String,
-    newer: &Path,
-    provider: Option<&str>,
-    faults: Vec<(&'static str, Strike)>,
-) -> Tally {
+async fn run_lane(lane: Lane, on: String, newer: &Path, provider: Option<&str>, faults: Vec<Fault>) -> Tally {
     let config = lane.home().join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}[learning]\ncalls = 1\n")).unwrap();
-    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
-    let mut tally = Tally::default();
-    for (number, (point, blow)) in faults.into_iter().enumerate() {
-        let name = format!("review/{point}/{} on {on}", blow.word());
-        if !name.contains(&wanted) {
-            continue;
+    let name = |(point, blow): Fault| (format!("review/{point}/{}", blow.word()), (point, blow));
+    let faults = faults.into_iter().map(name).collect();
+    run_named(lane, on, provider.is_none(), faults, |lane, fault, number| {
+        let (newer, provider) = (newer.to_owned(), provider.map(str::to_owned));
+        Box::pin(async move {
+            let found = play(lane, fault, number, &newer, provider.as_deref()).await?;
+            Ok(found.into_iter().collect())
+        })
+    })
+    .await
+}
+
+/// The faults that a version of Codex is played with: all where it decides how the model is asked; of the others every second one.
+fn on_version(turn: usize) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (row, point) in POINTS.into_iter().enumerate() {
+        for (column, blow) in ON_REAL.into_iter().enumerate() {
+            if ASKING.contains(&point) || (row + column) % 2 == turn {
+                faults.push((point, blow));
+            }
         }
-        let violation = play(&mut lane, (point, blow), number, newer, provider).await;
-        lane.points.clear();
-        tally.faults += 1;
-        tally.on_real += usize::from(provider.is_none());
-        let violation = violation.unwrap_or_else(|what| Some(Violation { wrong: Wrong::Unaccounted, what }));
-        tally.violations.extend(violation.map(|found| (format!("{name}\n{}", lane.last_words()), found)));
-        tally.lines.push(name);
     }
-    let (is_well, said) = lane.run(program(), &["stop"]).await;
-    assert!(is_well, "{said}");
-    tally
+    faults
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,12 +215,13 @@ async fn a_review_happens_once_whatever_is_killed_at_each_of_its_steps() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
-    for codex in Codex::both() {
-        let model = model().await;
-        let home = CodexHome::new(&model);
-        let lane = Lane::new(model, home, &codex.native);
-        let faults = POINTS.into_iter().flat_map(|point| ON_REAL.map(|blow| (point, blow))).collect();
-        lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer, None, faults)));
+    for (turn, codex) in Codex::both().into_iter().enumerate() {
+        for faults in deal(on_version(turn), LANES) {
+            let model = model().await;
+            let home = CodexHome::new(&model);
+            let lane = Lane::new(model, home, &codex.native);
+            lanes.push(Box::pin(run_lane(lane, codex.version.to_owned(), &newer, None, faults)));
+        }
     }
     report("reviews, and who is killed", &play_all(lanes).await);
 }

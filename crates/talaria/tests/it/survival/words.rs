@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use futures_util::future::BoxFuture;
 use talaria_core::api::{Say, SessionStarted, When};
 use talaria_core::event::Event;
 use talaria_scripted::{Reply, ScriptedModel};
@@ -13,9 +14,9 @@ use tokio::task::JoinHandle;
 use super::audit::{Tally, Violation, Wrong, evidence};
 use super::database;
 use super::fault::Strike;
-use super::lane::{LOOK, Lane, PATIENCE, program};
+use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
-use super::report;
+use super::{play_all, report, run_named};
 
 /// The point of the fault; input before the outcome has been acknowledged by then.
 const POINTS: [&str; 5] =
@@ -166,37 +167,26 @@ async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Sa
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_is_killed_words_are_read_run_or_returned() {
-    let wanted = std::env::var("TALARIA_FAULT").unwrap_or_default();
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
-    let mut tally = Tally::default();
+    let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (shift, codex) in Codex::both().into_iter().enumerate() {
         let model = model().await;
         let home = CodexHome::new(&model);
-        let mut lane = Lane::new(model, home, &codex.native);
+        let lane = Lane::new(model, home, &codex.native);
         let all = POINTS.into_iter().flat_map(|point| STRIKES.map(|blow| (point, blow)));
-        for (number, (point, blow)) in all.enumerate() {
+        let faults = all.enumerate().map(|(number, (point, blow))| {
             // One version plays a case with a turn that completes, the other with one that fails.
             let course = if (number + shift) % 2 == 0 { Course::Completes } else { Course::Fails };
-            let name = format!("words/{point}/{}/{course:?}", blow.word());
-            if !name.contains(&wanted) {
-                continue;
-            }
-            let violations = play(&mut lane, point, blow, course, number, &newer).await;
-            lane.points.clear();
-            tally.faults += 1;
-            tally.on_real += 1;
-            tally.lines.push(format!("{name} on {}", codex.version));
-            let violations = violations
-                .unwrap_or_else(|trouble| vec![Violation { wrong: Wrong::Unaccounted, what: trouble }]);
-            for violation in violations {
-                tally
-                    .violations
-                    .push((format!("{name} on {}\n{}", codex.version, lane.last_words()), violation));
-            }
-        }
-        let (is_well, said) = lane.run(program(), &["stop"]).await;
-        assert!(is_well, "{said}");
+            (format!("words/{point}/{}/{course:?}", blow.word()), (point, blow, course))
+        });
+        let newer = newer.as_path();
+        let played =
+            run_named(lane, codex.version.to_owned(), true, faults.collect(), |lane, fault, number| {
+                let (newer, (point, blow, course)) = (newer.to_owned(), fault);
+                Box::pin(async move { play(lane, point, blow, course, number, &newer).await })
+            });
+        lanes.push(Box::pin(played));
     }
-    report("words, and who is killed", &tally);
+    report("words, and who is killed", &play_all(lanes).await);
 }
