@@ -10,8 +10,8 @@
 mod connect;
 mod error;
 mod key;
+mod key_mask;
 mod key_source;
-mod key_veil;
 mod pool;
 mod proxy;
 mod response;

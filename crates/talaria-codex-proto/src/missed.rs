@@ -5,9 +5,9 @@
 //! Nothing is reported twice and nothing is invented: a step whose end is unknown stays open and is named. Called by the
 //! turn machine when it adopts a turn.
 
+use talaria_core::event_redactor::cover_item;
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Item, ItemBody, Status};
-use talaria_core::veil::cover_item;
 
 #[cfg(test)]
 mod tests;

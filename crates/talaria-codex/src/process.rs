@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kept_process_goes_on_and_is_ended_by_whoever_adopts_it() {
+    async fn a_kept_process_continues_and_is_ended_by_the_one_that_adopts_it() {
         let folder = tempfile::tempdir().unwrap();
         let script = "sleep 600 & echo ready >&2; wait; wait";
         let (process, _) = CodexProcess::start(launch(script, Some(folder.path()))).unwrap();

@@ -1,7 +1,7 @@
 //! The vocabulary of Talaria: values in, values out. No I/O, no clock, no environment, no async, nothing of Codex's wire.
 //!
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` describes
-//! unobserved time, `background` the commands that outlive their turn, `veil` masks secrets in all of it. `transcript` turns
+//! unobserved time, `background` the commands that outlive their turn, `event_redactor` masks secrets in all of it. `transcript` turns
 //! the items of a turn into stored messages, `export` a conversation into Markdown. `usage` counts tokens and rate limits,
 //! `prompt_cost` the tokens of the prompt parts that Talaria adds. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides
 //! derives. `subject` is the operation that a person is asked to approve: `bounds` says where it would happen, `gate`
@@ -29,6 +29,7 @@ pub mod duration;
 pub mod edit;
 pub mod escrow;
 pub mod event;
+pub mod event_redactor;
 pub mod export;
 pub mod gap;
 pub mod gate;
@@ -66,5 +67,4 @@ pub mod toml_write;
 pub mod tool;
 pub mod transcript;
 pub mod usage;
-pub mod veil;
 pub mod version;

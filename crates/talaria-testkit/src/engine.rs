@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn whoever_is_left_is_named_and_ended() {
+    async fn a_leftover_process_is_named_and_ended() {
         let marker = Marker::new();
         let mut child = sleeper(&marker);
         let guard = EngineGuard::new(Path::new("true"), Vec::new(), marker.clone());

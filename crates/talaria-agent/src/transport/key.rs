@@ -6,7 +6,7 @@ use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 pub use crate::profile::KeyHeader;
 
-use super::key_veil::KeyVeil;
+use super::key_mask::KeyMask;
 
 /// The shortest key that is masked in answers. Local servers take words such as `test` for a key, and these are words of
 /// answers and of arguments of calls.
@@ -48,8 +48,8 @@ impl ApiKey {
     }
 
     /// Masks the key in the body of a response with this status.
-    pub(super) fn veil(&self, status: u16) -> Option<KeyVeil> {
-        self.is_masked(status).then(|| KeyVeil::new(&self.0))
+    pub(super) fn mask(&self, status: u16) -> Option<KeyMask> {
+        self.is_masked(status).then(|| KeyMask::new(&self.0))
     }
 
     fn is_masked(&self, status: u16) -> bool {

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use super::error::{TransportCause, TransportError, TransportStage};
-use super::key_veil::KeyVeil;
+use super::key_mask::KeyMask;
 use super::pool::{KeptConnection, PoolSlot};
 use super::{ModelEndpoint, TransportLimits};
 
@@ -34,7 +34,7 @@ impl ModelResponse {
         endpoint: &ModelEndpoint<'_>,
     ) -> Self {
         let status = response.status().as_u16();
-        let veil = endpoint.key.and_then(|(key, _)| key.veil(status));
+        let mask = endpoint.key.and_then(|(key, _)| key.mask(status));
         let text = |(name, value): (&hyper::header::HeaderName, &hyper::header::HeaderValue)| {
             let value = value.to_str().ok()?;
             let value = match endpoint.key {
@@ -48,7 +48,7 @@ impl ModelResponse {
             incoming: response.into_body(),
             kept: Some((connection, slot)),
             limits: endpoint.limits,
-            veil,
+            mask,
             received: 0,
         };
         Self { status, headers, body }
@@ -67,7 +67,7 @@ pub struct ModelBody {
     kept: Option<(KeptConnection, PoolSlot)>,
     limits: TransportLimits,
     /// Takes the key out of what the peer writes.
-    veil: Option<KeyVeil>,
+    mask: Option<KeyMask>,
     received: u64,
 }
 
@@ -86,7 +86,7 @@ impl ModelBody {
                     if let Some((connection, slot)) = self.kept.take() {
                         slot.keep(connection);
                     }
-                    let held = self.veil.as_mut().map(KeyVeil::finish).unwrap_or_default();
+                    let held = self.mask.as_mut().map(KeyMask::finish).unwrap_or_default();
                     return Ok((!held.is_empty()).then(|| Bytes::from(held)));
                 }
                 Err(_) => {
@@ -105,8 +105,8 @@ impl ModelBody {
                 let text = format!("the response is longer than {} bytes", self.limits.bytes);
                 return Err(cut(TransportCause::TooLarge, text));
             }
-            let piece = match &mut self.veil {
-                Some(veil) => Bytes::from(veil.cover(&piece)),
+            let piece = match &mut self.mask {
+                Some(mask) => Bytes::from(mask.cover(&piece)),
                 None => piece,
             };
             if !piece.is_empty() {

@@ -7,11 +7,11 @@ use talaria_codex_proto::frame::{Decoded, Frame, decode_text};
 use talaria_codex_proto::project;
 use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::event::{Event, Usage};
+use talaria_core::event_redactor::EventRedactor;
 use talaria_core::gap::{Extent, Gap};
 use talaria_core::ids::{ItemId, ThreadId, TicketId};
 use talaria_core::item::FileChange;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
-use talaria_core::veil::EventRedactor;
 use talaria_guard::redact::redact;
 
 /// Made of parts, so that nothing that scans the source takes it for one.
@@ -20,8 +20,8 @@ fn secret() -> String {
 }
 
 fn covered(event: Event) -> Vec<String> {
-    let (mut veil, mut told) = (EventRedactor::default(), Vec::new());
-    veil.cover(event, &mut |event| told.push(serde_json::to_string(&event).unwrap()));
+    let (mut redactor, mut told) = (EventRedactor::default(), Vec::new());
+    redactor.cover(event, &mut |event| told.push(serde_json::to_string(&event).unwrap()));
     told
 }
 
@@ -162,7 +162,7 @@ fn no_other_words_let_a_secret_through() {
 fn what_was_held_back_comes_before_the_end_of_its_step_and_of_the_turn() {
     let delta =
         |item: &str, delta: &str| Event::TextDelta { item: ItemId::new(item), delta: delta.to_owned() };
-    let (mut veil, mut told) = (EventRedactor::default(), Vec::new());
+    let (mut redactor, mut told) = (EventRedactor::default(), Vec::new());
     let secret = secret();
     let (head, tail) = secret.split_at(12);
     let report = Report::new(Outcome::Completed, None, Usage::default(), 0);
@@ -175,7 +175,7 @@ fn what_was_held_back_comes_before_the_end_of_its_step_and_of_the_turn() {
         Event::Outcome(Box::new(report)),
     ];
     for event in events {
-        veil.cover(event, &mut |event| told.push(serde_json::to_value(&event).unwrap()));
+        redactor.cover(event, &mut |event| told.push(serde_json::to_value(&event).unwrap()));
     }
     let order: Vec<String> =
         told.iter().map(|event| format!("{} {}", event["type"], event["delta"])).collect();
@@ -198,13 +198,13 @@ proptest! {
         let whole = format!("{before} {}{after}", secret());
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(whole.len())).chain([0, whole.len()]).collect();
         cuts.sort_unstable();
-        let (mut veil, mut shown) = (EventRedactor::default(), String::new());
+        let (mut redactor, mut shown) = (EventRedactor::default(), String::new());
         let mut tell = |event: Event| if let Event::TextDelta { delta, .. } = event { shown += &delta };
         for pair in cuts.windows(2) {
             let delta = whole[pair[0]..pair[1]].to_owned();
-            veil.cover(Event::TextDelta { item: ItemId::new("m"), delta }, &mut tell);
+            redactor.cover(Event::TextDelta { item: ItemId::new("m"), delta }, &mut tell);
         }
-        veil.cover(Event::ItemAbandoned { item: ItemId::new("m"), why: None }, &mut tell);
+        redactor.cover(Event::ItemAbandoned { item: ItemId::new("m"), why: None }, &mut tell);
         prop_assert_eq!(shown, redact(&whole).into_owned());
     }
 }

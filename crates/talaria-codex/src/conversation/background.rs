@@ -9,10 +9,10 @@ use talaria_codex_proto::project;
 use talaria_codex_proto::wire::notification::Notification;
 use talaria_core::background::{BackgroundCommand, BackgroundEnd};
 use talaria_core::event::Event;
+use talaria_core::event_redactor::{EventRedactor, cover_item};
 use talaria_core::ids::ItemId;
 use talaria_core::item::{Item, ItemBody};
 use talaria_core::transcript::{self, Message, ProjectionLimits};
-use talaria_core::veil::{EventRedactor, cover_item};
 
 use super::CodexConversation;
 use crate::live_turns::BackgroundGuard;
@@ -27,7 +27,7 @@ const NO_MORE: &str = "\n[more than 1 MiB was printed after the turn; the rest i
 #[derive(Debug, Default)]
 pub(super) struct BackgroundWatch {
     commands: Vec<Watched>,
-    veil: EventRedactor,
+    redactor: EventRedactor,
     /// No one ends the host for want of work while this lives.
     guard: Option<BackgroundGuard>,
 }
@@ -145,7 +145,7 @@ impl BackgroundWatch {
 
     /// Masks a piece of output and keeps it within its bounds.
     fn print(&mut self, watched: usize, delta: &str) -> Vec<BackgroundNews> {
-        let Self { commands, veil, .. } = self;
+        let Self { commands, redactor, .. } = self;
         let Some(Watched { command, printed }) = commands.get_mut(watched) else { return Vec::new() };
         let before = std::mem::replace(printed, printed.saturating_add(delta.len()));
         if before > MOST_OUTPUT {
@@ -154,14 +154,14 @@ impl BackgroundWatch {
         let text = if *printed > MOST_OUTPUT { NO_MORE } else { delta };
         let mut news = Vec::new();
         let raw = Event::OutputDelta { item: command.item.clone(), delta: text.to_owned() };
-        veil.cover(raw, &mut |event| news.extend(output(command, event)));
+        redactor.cover(raw, &mut |event| news.extend(output(command, event)));
         news
     }
 
     /// Emits text that was held because it could have been the beginning of a secret.
     fn close_stream(&mut self, command: &BackgroundCommand, news: &mut Vec<BackgroundNews>) {
         let end = Event::BackgroundStarted(Box::new(command.clone()));
-        self.veil.cover(end, &mut |event| news.extend(output(command, event)));
+        self.redactor.cover(end, &mut |event| news.extend(output(command, event)));
     }
 }
 

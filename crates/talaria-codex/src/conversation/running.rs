@@ -11,11 +11,11 @@ use talaria_codex_proto::turn::{Input, ModelSettings, Order, Turn};
 use talaria_codex_proto::wire::notification::{Notification, TurnStatus};
 use talaria_core::background::BackgroundEnd;
 use talaria_core::event::{Event, QueuedInput};
+use talaria_core::event_redactor::EventRedactor;
 use talaria_core::ids::TicketId;
 use talaria_core::input::{InputPart, input_text};
 use talaria_core::outcome::Report;
 use talaria_core::transcript::{ProjectionLimits, Projector, SentInput};
-use talaria_core::veil::EventRedactor;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -52,7 +52,7 @@ pub(super) struct Running<'a, W> {
     vantage: Vantage,
     errands: Errands,
     projector: Projector,
-    veil: EventRedactor,
+    redactor: EventRedactor,
     /// No one ends the host while this lives, except because of this turn.
     guard: TurnGuard,
     /// Earlier standard error belongs to other turns.
@@ -133,7 +133,7 @@ impl<'a, W: Watcher> Running<'a, W> {
             vantage: Vantage::SameHost,
             errands: Errands::default(),
             projector,
-            veil: EventRedactor::default(),
+            redactor: EventRedactor::default(),
             guard,
             mark,
             waiting_for_keep: Vec::new(),

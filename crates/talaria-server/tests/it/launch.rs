@@ -158,7 +158,7 @@ async fn a_newer_command_replaces_the_engine_and_an_older_one_uses_it() {
 }
 
 #[tokio::test]
-async fn whoever_only_looks_on_starts_an_engine_that_died_and_none_that_was_stopped() {
+async fn a_passive_client_starts_an_engine_that_died_and_none_that_was_stopped() {
     let home = Home::new();
     let client = home.launcher("0.1.0", 5).ensure().await.unwrap();
     let onlooker = client.looking_on();

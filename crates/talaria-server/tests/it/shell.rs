@@ -49,7 +49,7 @@ async fn what_a_command_prints_arrives_and_its_end_is_the_last() {
 }
 
 #[tokio::test]
-async fn whoever_drops_it_ends_the_command() {
+async fn dropping_it_ends_the_command() {
     let scene = scene([]).await;
     let mut run = scene.client().await.shell(&ls(&scene)).await.unwrap();
     assert_eq!(next(&mut run).await.unwrap().unwrap(), one());

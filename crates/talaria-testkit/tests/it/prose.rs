@@ -36,6 +36,9 @@ const DIALECT: &[(&str, &str)] = &[
     (r"(^|[.!?] )what (is|was|are|were|came|comes|became|becomes) [^?]*$", "name the thing"),
 ];
 
+/// Words of the dialect that no function is named with; a test is named after its promise.
+const NAMES: &[(&str, &str)] = &[("whoever", "name the role")];
+
 /// Files in which these words are quoted.
 const QUOTES: &[(&str, &str)] = &[
     ("docs/dev/STYLE.md", "its examples"),
@@ -161,6 +164,30 @@ fn documents_are_plain_english() {
     let of_root = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().path());
     pages.extend(of_root.filter(|path| path.extension().is_some_and(|found| found == "md")));
     assert_plain(pages, prose);
+}
+
+/// The words of `NAMES` in the name of a function that a line begins.
+fn names(line: &str) -> impl Iterator<Item = &'static str> {
+    let name = line.split_once("fn ").map_or("", |(_, rest)| rest.split(['(', '<']).next().unwrap_or(rest));
+    NAMES
+        .iter()
+        .filter(move |(word, _)| name.split('_').any(|part| part == *word))
+        .map(|(_, instead)| *instead)
+}
+
+#[test]
+fn functions_have_plain_names() {
+    let mut wrong = Vec::new();
+    for file in files(&root().join("crates"), "rs") {
+        let code = fs::read_to_string(&file).unwrap();
+        for (number, line) in code.lines().enumerate().filter(|(_, line)| !line.contains('"')) {
+            let place = file.strip_prefix(root()).unwrap().display();
+            wrong.extend(names(line).map(|instead| format!("{place}:{}: {line}; {instead}", number + 1)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(names("    async fn whoever_leaves_is_told() {").count(), 1);
+    assert_eq!(names("    fn leaves(whoever: u8) {").count(), 0);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn the_page_of_the_api_lists_every_route() {
     let mut page = String::from(
         "# API\n\n\
          The engine serves HTTP on a Unix socket below `~/.talaria/run`. Only processes of your user can connect, and the engine\n\
-         decides from the connecting process what it may do ([who counts as you](../guide/mcp.md#who-counts-as-you)).\n\
+         decides from the connecting process what it may do ([who counts as you](../guide/mcp-server.md#who-counts-as-you)).\n\
          Every command of Talaria is a client of this API.\n\n\
          [openapi.json](../openapi.json) is the whole description: parameters, bodies, responses. This page is made from it.\n\n\
          | route | what it does |\n|---|---|\n",

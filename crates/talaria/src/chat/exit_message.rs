@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_leaves_is_told_how_to_come_back_and_what_goes_on() {
+    fn leaving_says_how_to_return_and_what_continues() {
         let told = |turn| words(&Left { session: Some(SessionId::new("0199a")), turn, ..Left::default() });
         let turns = [
             Turn::Over,

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_starts_a_task_is_told_how_to_come_back_to_it() {
+    fn starting_a_task_says_how_to_return_to_it() {
         let started = TaskStarted {
             id: "codex-1a2b3c4d5e6f".to_owned(),
             session: SessionId::new("0199a000"),

@@ -357,7 +357,7 @@ async fn a_question_that_a_warning_was_shown_below_is_asked_again() {
 
 /// The answer may be one of a rule or a mode: it is not called the person's.
 #[tokio::test]
-async fn an_answer_that_codex_never_confirmed_is_not_called_delivered_whoever_gave_it() {
+async fn an_answer_that_codex_never_confirmed_is_never_called_delivered() {
     for rules in ["", "\n[approvals]\nallow = [\"ls\"]\n"] {
         let play = [start_turn(), vec![question(0, "ls"), expect_answer(0), exit(1)]].concat();
         let (scene, installed) = Scene::scripted(AppServer::ready(play)).await;

@@ -181,7 +181,7 @@ async fn ctrl_c_interrupts_while_a_secret_is_typed_and_the_terminal_is_as_it_was
 }
 
 #[tokio::test]
-async fn whoever_leaves_while_a_secret_is_typed_finds_the_terminal_as_it_was() {
+async fn leaving_while_a_secret_is_typed_restores_the_terminal() {
     let deaf = on("turn/interrupt", []);
     let server = AppServer::ready([vec![deaf], start_turn(), vec![secret(), expect_answer(0)]].concat());
     let (scene, installed) = Scene::scripted(server).await;

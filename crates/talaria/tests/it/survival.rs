@@ -189,7 +189,7 @@ async fn play_all(lanes: Playing<'_>) -> Tally {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
+async fn every_turn_has_a_true_end_after_any_kill_at_any_point() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let (mut lanes, mut count): (Playing<'_>, usize) = (Vec::new(), 0);
@@ -209,7 +209,7 @@ async fn whoever_is_killed_at_whatever_point_every_turn_has_a_true_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_a_hook_decides_has_one_answer_whoever_is_killed() {
+async fn a_request_that_a_hook_decides_has_one_answer_after_any_kill() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Playing<'_> = Vec::new();

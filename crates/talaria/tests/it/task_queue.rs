@@ -9,7 +9,7 @@ use crate::tasks::{shown, start};
 both_versions!(
     newest:
     a_task_waits_for_a_place_and_can_be_stopped_there,
-    whoever_was_named_is_told_once,
+    each_named_target_is_notified_once,
     attach_follows_the_turn_that_runs_and_not_the_one_that_is_queued,
 );
 
@@ -52,7 +52,7 @@ async fn a_task_waits_for_a_place_and_can_be_stopped_there(codex: Codex) {
     scene.close().await;
 }
 
-async fn whoever_was_named_is_told_once(codex: Codex) {
+async fn each_named_target_is_notified_once(codex: Codex) {
     let scene = Scene::real(&codex).await;
     let (program, told) = (scene.work().join("tell"), scene.work().join("told"));
     write_program(&program, &format!("cat >> {}", told.display()));

@@ -16,7 +16,7 @@ both_versions!(
     a_task_runs_by_itself_and_waits_for_an_answer,
     a_further_turn_waits_for_the_one_that_runs,
     a_working_task_shows_the_command_that_runs_and_what_is_queued,
-    whoever_waits_gets_the_answer_and_is_told_what_needs_a_person,
+    a_waiting_command_prints_the_answer_and_names_what_needs_a_person,
     the_end_of_a_task_is_an_exit_code,
 );
 
@@ -190,7 +190,7 @@ async fn a_further_turn_waits_for_the_one_that_runs(codex: Codex) {
     scene.close().await;
 }
 
-async fn whoever_waits_gets_the_answer_and_is_told_what_needs_a_person(codex: Codex) {
+async fn a_waiting_command_prints_the_answer_and_names_what_needs_a_person(codex: Codex) {
     let scene = Scene::real(&codex).await;
     scene.model.push(Reply::new().command("echo made > note"));
     scene.model.push(Reply::say("Done."));

@@ -5,8 +5,8 @@ use talaria_codex_proto::settle::{Deed, Settlement};
 use talaria_codex_proto::turn::{Input, Output};
 use talaria_codex_proto::wire::call::{ContextEntry, TurnStart, UserInput};
 use talaria_core::event::{Event, Usage};
+use talaria_core::event_redactor;
 use talaria_core::outcome::{Outcome, Report};
-use talaria_core::veil;
 use tokio::time::Instant;
 
 use super::{Running, STEER_GRACE};
@@ -108,7 +108,7 @@ impl<W: Watcher> Running<'_, W> {
                 Output::Finish(report, total) => {
                     self.errands.end_calls();
                     let mut report = report.at_provider(&self.session.started.provider);
-                    veil::cover_report(&mut report);
+                    event_redactor::cover_report(&mut report);
                     self.session.total = total;
                     self.session.bounds = self.turn.bounds().clone();
                     if let Some(turn) = self.turn.id() {

@@ -11,8 +11,8 @@ use crate::conversation::Watcher;
 impl<W: Watcher> Running<'_, W> {
     /// Publishes an event. From here on no one sees a secret: neither the watchers nor the store.
     pub(super) fn tell(&mut self, event: Event) {
-        let Self { session, watcher, projector, veil, taken, .. } = self;
-        veil.cover(event, &mut |event| {
+        let Self { session, watcher, projector, redactor, taken, .. } = self;
+        redactor.cover(event, &mut |event| {
             taken.learn(&event);
             project(projector, &event);
             if let Event::ItemStarted { item }

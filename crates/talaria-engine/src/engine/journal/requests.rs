@@ -4,9 +4,9 @@
 use talaria_codex_proto::turn::{AnswerStage, Fate, Record, RecordedRequest, RequestIdentity};
 use talaria_core::escrow;
 use talaria_core::event::Event;
+use talaria_core::event_redactor::EventRedactor;
 use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::request::{Answer, Ask, Decision, Who};
-use talaria_core::veil::EventRedactor;
 use talaria_guard::place::Place;
 use talaria_store::{AuditOutcome, Change, NewAudit, NewRequest, RequestPatch, RequestState};
 

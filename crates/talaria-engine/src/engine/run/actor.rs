@@ -9,13 +9,13 @@ use std::time::Duration;
 use talaria_codex_proto::settle::Deed;
 use talaria_core::backoff::Backoff;
 use talaria_core::event::{Event, QueuedInput, Usage};
+use talaria_core::event_redactor;
 use talaria_core::ids::SessionId;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::policy::Answers;
 use talaria_core::request::Who;
 use talaria_core::runtime::Runtime;
 use talaria_core::tool::{OfferedTool, contract};
-use talaria_core::veil;
 use talaria_guard::redact::redact;
 use talaria_store::{Change, NewTurnRow, SessionRow, StoreError, TurnRow};
 use tokio::sync::mpsc;
@@ -520,7 +520,7 @@ fn no_worktree(task: &TaskContext) -> Option<String> {
 /// Ends a turn that cannot be run.
 async fn refuse(journal: &mut Journal, mut report: Report) -> Result<Report, StoreError> {
     // The reason may quote what Codex said.
-    veil::cover_report(&mut report);
+    event_redactor::cover_report(&mut report);
     journal.event(Event::Outcome(Box::new(report.clone())));
     journal.keep().await.map_err(|_| StoreError::Closed)?;
     Ok(report)

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_was_followed_once_is_forgotten_when_the_next_is() {
+    async fn a_session_without_followers_is_forgotten_when_the_next_loses_its_own() {
         let directory = SessionDirectory::default();
         let sessions: Vec<SessionId> = (0..50).map(|n| SessionId::new(n.to_string())).collect();
         let kept = directory.subscribe(&sessions[0]);

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_waiting_leaves_the_line() {
+    fn a_waiter_that_is_dropped_leaves_the_queue() {
         let queue = queue(1, 5);
         let held = queue.enter_at_once();
         let leaving = wait(&queue, "s", "a");
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_was_written_down_first_is_first_also_if_it_comes_late() {
+    fn the_task_that_was_recorded_first_is_first_even_if_it_arrives_late() {
         let queue = queue(2, 5);
         let held = queue.enter_at_once();
         for name in ["s", "t"] {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_does_not_come_holds_up_nobody() {
+    fn a_task_that_never_comes_for_its_place_blocks_no_other() {
         let queue = queue(1, 5);
         queue.stand(&session("s"), "a");
         let mut second = wait(&queue, "t", "b");

@@ -98,7 +98,7 @@ async fn a_follow_up_that_waits_keeps_its_deadline_and_a_task_its_codex_home() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_stops_a_task_cancels_it() {
+async fn stopping_a_task_cancels_it() {
     let (mut home, _) = Home::scripted(waiting()).await;
     home.open().await;
     let task = home.start_task(home.task("go")).await;

@@ -224,7 +224,7 @@ async fn one_shell_command_runs_at_a_time_and_a_stopped_one_says_nothing_more() 
 }
 
 #[tokio::test]
-async fn whoever_leaves_hears_what_came_of_the_last_words() {
+async fn leaving_reports_the_fate_of_the_last_input() {
     let (mut driver, _home) = driver(None).await;
     told(&mut driver);
     let (settled, _open) = (
@@ -249,7 +249,7 @@ fn running(turn: i64) -> Done {
 }
 
 #[tokio::test]
-async fn whoever_leaves_a_turn_that_was_asked_to_stop_is_not_told_that_it_goes_on() {
+async fn leaving_a_turn_that_was_asked_to_stop_does_not_say_that_it_continues() {
     let left = |done: Vec<Done>| async {
         let (mut driver, _home) = driver(None).await;
         done.into_iter().for_each(|done| driver.done(done));
@@ -278,7 +278,7 @@ async fn whoever_leaves_a_turn_that_was_asked_to_stop_is_not_told_that_it_goes_o
 }
 
 #[tokio::test]
-async fn whoever_leaves_an_open_question_is_told_that_the_turn_waits() {
+async fn leaving_an_open_question_says_that_the_turn_waits() {
     let answered = || Done::News(News::Answered { ticket: TicketId::new("req-1") });
     let cases = [
         (None, None, Turn::Waits),
@@ -359,7 +359,7 @@ async fn of_a_conversation_that_was_given_up_no_turn_is_said_to_be_over() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_a_queued_task_is_told_that_it_is_queued() {
+async fn leaving_a_queued_task_says_that_it_is_queued() {
     let queued = SessionInfo { queued: true, last_seq: 0, ..conversation() };
     let (driver, _home) = driver(Some(queued)).await;
     assert_eq!(driver.leave_within(Duration::ZERO).await.turn, Turn::Queued);

@@ -123,7 +123,7 @@ async fn two_chats_on_one_session_see_the_same_and_one_answer_wins() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_is_told_what_the_turn_does_and_never_that_a_stopped_one_goes_on() {
+async fn leaving_says_what_the_turn_does_and_never_that_a_stopped_one_continues() {
     let stage = Stage::usual().await;
     let gate = Gate::new();
     stage.scene.model.push(Reply::new().text("half ").gate(&gate));

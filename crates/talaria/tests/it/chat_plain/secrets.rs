@@ -61,7 +61,7 @@ fn job(scene: &Scene) -> Pid {
 }
 
 #[tokio::test]
-async fn whoever_is_killed_while_a_secret_is_typed_leaves_the_terminal_as_it_was() {
+async fn a_kill_while_a_secret_is_typed_leaves_the_terminal_as_it_was() {
     for options in ["--plain", "exec go"] {
         let scene = asking().await;
         let mut terminal = asked(&scene, options, &[]).await;

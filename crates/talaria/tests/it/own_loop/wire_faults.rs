@@ -4,6 +4,7 @@
 use std::fs;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use talaria_scripted::{ModelRequest, Reply, ReplyEnd, SseFraming, SseLineEnding};
 
@@ -123,7 +124,8 @@ async fn an_answer_without_its_end_is_asked_for_again_and_none_of_its_calls_runs
         ("quick", "a stall with pings", || half().stall_with_pings(Duration::from_millis(150))),
         ("own", "a page instead of a stream", || Reply::html(502, "<html><title>Bad gateway</title></html>")),
     ];
-    for family in FAMILIES {
+    // Most of the time is spent waiting: for silence to count as a cut, and before a request is repeated.
+    join_all(FAMILIES.map(async |family| {
         let scene = quick_scene().await;
         for (kind, name, fault) in faults {
             let before = scene.model.requests().len();
@@ -143,7 +145,8 @@ async fn an_answer_without_its_end_is_asked_for_again_and_none_of_its_calls_runs
             assert_eq!(next.tool_outputs(), [""; 0], "{place}");
         }
         scene.close().await;
-    }
+    }))
+    .await;
 }
 
 #[tokio::test]

@@ -373,7 +373,7 @@ async fn run_lane(lane: Lane, faults: Vec<CallFault>, on: String, newer: &Path) 
 const STAND_IN: &str = "the stand-in";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_truly() {
+async fn a_call_of_a_tool_takes_effect_once_and_is_reported_truly_after_any_kill() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
@@ -399,7 +399,7 @@ async fn whoever_is_killed_a_call_of_a_tool_takes_effect_once_and_is_reported_tr
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_a_hook_allowed_takes_effect_once_whoever_is_killed() {
+async fn a_call_that_a_hook_allowed_takes_effect_once_after_any_kill() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();

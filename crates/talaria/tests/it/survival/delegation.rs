@@ -187,7 +187,7 @@ fn on_version(turn: usize) -> Vec<Fault> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delegated_result_arrives_once_whoever_is_killed_on_its_way() {
+async fn a_delegated_result_arrives_once_after_any_kill_on_its_way() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();

@@ -3,10 +3,11 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use rustix::process::Signal;
 
 use super::lane::{Lane, program};
-use super::stand_in;
+use super::{AT_ONCE, stand_in};
 
 /// Points of an engine before it answers, in order.
 const POINTS: [&str; 5] = ["open:lock", "open:store", "open:key", "open:identity", "open:hosts"];
@@ -50,19 +51,21 @@ async fn a_first_start_that_is_killed_at_a_point_is_repaired_by_the_next() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// Kills a first start at some moment; returns what is wrong after the next one.
+async fn kill_at(moment: Duration) -> Option<String> {
+    let mut lane = stand_in().await;
+    lane.spawn_engine();
+    tokio::time::sleep(moment).await;
+    lane.end_engine_with(Signal::KILL).await;
+    let what = examine(&mut lane).await.err()?;
+    Some(format!("after {moment:?}: {what}\n{}", lane.last_words()))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_start_that_is_killed_at_any_moment_is_repaired_by_the_next() {
-    let mut wrong = Vec::new();
-    for number in 0..MOMENTS {
-        let mut lane = stand_in().await;
-        // Spread evenly over the start; when it does what differs from machine to machine and from run to run.
-        let moment = WITHIN * number / MOMENTS;
-        lane.spawn_engine();
-        tokio::time::sleep(moment).await;
-        lane.end_engine_with(Signal::KILL).await;
-        if let Err(what) = examine(&mut lane).await {
-            wrong.push(format!("after {moment:?}: {what}\n{}", lane.last_words()));
-        }
-    }
+    // Spread evenly over the start; when it does what differs from machine to machine and from run to run.
+    let moments = (0..MOMENTS).map(|number| kill_at(WITHIN * number / MOMENTS));
+    let killed = futures_util::stream::iter(moments).buffer_unordered(AT_ONCE);
+    let wrong: Vec<String> = killed.filter_map(async |wrong| wrong).collect().await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }

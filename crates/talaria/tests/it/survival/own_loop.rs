@@ -177,7 +177,7 @@ async fn run_lane(faults: Vec<(usize, LoopFault)>, newer: &Path) -> Tally {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_killed_a_turn_of_the_loop_continues_and_no_effect_is_doubled() {
+async fn a_turn_of_the_loop_continues_after_any_kill_and_no_effect_is_doubled() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let chosen = faults::chosen();

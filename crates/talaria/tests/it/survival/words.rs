@@ -166,7 +166,7 @@ async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Sa
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_killed_words_are_read_run_or_returned() {
+async fn steered_and_queued_input_is_read_run_or_returned_after_any_kill() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();

@@ -42,6 +42,7 @@ use talaria_codex_proto::wire::call::SandboxPolicy;
 use talaria_core::bounds::Confinement;
 use talaria_core::config::Config;
 use talaria_core::event::{Event, QueuedInput, Stage, Started, Usage};
+use talaria_core::event_redactor::EventRedactor;
 use talaria_core::gate::RequestGate;
 use talaria_core::hook;
 use talaria_core::ids::{ItemId, SessionId, ThreadId, TurnId};
@@ -52,7 +53,6 @@ use talaria_core::policy::{ApprovalPolicy, HideHome, Sandbox};
 use talaria_core::provider::FallbackModel;
 use talaria_core::tool::ledger::ToolCallState;
 use talaria_core::tool::{OfferedTool, ToolConfinement, ToolEffect, ToolSpec, contract};
-use talaria_core::veil::EventRedactor;
 use talaria_mcp::{OfferedServerTool, ToolAccess};
 use talaria_store::{AttemptEnding, Change, ModelAttemptRow, SessionRow, StoreError, ToolCallKey};
 use talaria_tools::call::loop_tools;
@@ -793,7 +793,7 @@ fn spent(attempts: &[ModelAttemptRow]) -> Usage {
 
 /// Ends a turn that could not begin.
 async fn end(journal: &mut Journal, mut report: Report) -> Report {
-    talaria_core::veil::cover_report(&mut report);
+    talaria_core::event_redactor::cover_report(&mut report);
     journal.event(Event::Outcome(Box::new(report.clone())));
     // A journal that is broken says so to its owner.
     let _ = journal.keep().await;

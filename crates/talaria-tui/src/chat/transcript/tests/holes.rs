@@ -101,7 +101,7 @@ fn a_hole_that_is_entered_from_above_is_filled_from_its_beginning() {
 }
 
 #[test]
-fn whoever_goes_to_the_beginning_gets_the_first_page_first() {
+fn going_to_the_beginning_loads_the_first_page_first() {
     let mut transcript = fed(LOOK, &far_turns());
     view(&mut transcript, 60, 10);
     transcript.scroll(Scroll::Top);

@@ -45,7 +45,7 @@ async fn what_waits_behind_a_choice_is_not_done_when_the_person_stops_it() {
 }
 
 #[tokio::test]
-async fn whoever_leaves_hears_of_everything_that_waited_for_a_choice() {
+async fn leaving_reports_everything_that_waited_for_a_choice() {
     let (mut driver, _home) = driver(None).await;
     driver.is_choosing = true;
     let queue = ChatEffect::Run(SlashCommand::Queue("two".to_owned()));

@@ -14,12 +14,12 @@ use talaria_agent::key_pool::PooledKey;
 use talaria_agent::loop_turn::{AttemptPurpose, LoopInput, LoopMoment, LoopOutput, LoopTurn, RequestedCall};
 use talaria_codex::conversation::{Command, NotKept, Watcher as _, When};
 use talaria_core::event::{Event, QueuedInput, Usage};
+use talaria_core::event_redactor::{EventRedactor, cover_report};
 use talaria_core::ids::{ItemId, TicketId};
 use talaria_core::input::InputPart;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::{Decision, Who};
 use talaria_core::transcript::{ProjectionLimits, Projector};
-use talaria_core::veil::{EventRedactor, cover_report};
 use talaria_store::{Change, NewHistoryEntry, ToolCallKey};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -90,7 +90,7 @@ pub(super) struct RunningLoop<'a> {
     /// How many messages of the person were shown, the prompt included.
     said: usize,
     projector: Projector,
-    veil: EventRedactor,
+    redactor: EventRedactor,
     deadline: Deadline,
     planned: u64,
     /// What that attempt is for.
@@ -179,7 +179,7 @@ impl<'a> RunningLoop<'a> {
             steering: VecDeque::new(),
             said: 1,
             projector: Projector::new(ProjectionLimits::default()),
-            veil: EventRedactor::default(),
+            redactor: EventRedactor::default(),
             deadline: Deadline::new(limit),
             planned: 0,
             purpose: AttemptPurpose::Answer,
@@ -483,8 +483,8 @@ impl<'a> RunningLoop<'a> {
             _ => None,
         };
         self.declined += u32::from(is_declined_by_itself(&event));
-        let Self { journal, projector, veil, .. } = self;
-        veil.cover(event, &mut |event| {
+        let Self { journal, projector, redactor, .. } = self;
+        redactor.cover(event, &mut |event| {
             project(projector, &event);
             journal.event(event);
         });

@@ -409,10 +409,10 @@ fn showing(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 fn shown(events: Vec<Event>, tag: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for event in events {
-        let (mut veil, mut left) = (EventRedactor::default(), Vec::new());
-        veil.cover(event, &mut |event| left.push(event));
+        let (mut redactor, mut left) = (EventRedactor::default(), Vec::new());
+        redactor.cover(event, &mut |event| left.push(event));
         let ended = Report::new(Outcome::Completed, None, Usage::default(), 0);
-        veil.cover(Event::Outcome(Box::new(ended)), &mut |event| left.push(event));
+        redactor.cover(Event::Outcome(Box::new(ended)), &mut |event| left.push(event));
         for event in left {
             let value = serde_json::to_value(&event).unwrap();
             let step = value.get("item").filter(|item| tag == "kind" && item.is_object());
@@ -478,9 +478,9 @@ fn a_piece_that_was_held_back_comes_with_the_end_of_its_step() {
         Event::BackgroundStarted(Box::new(command)),
     ];
     for (piece, end) in pieces.iter().flat_map(|piece| ends.iter().map(move |end| (piece, end))) {
-        let (mut veil, mut left) = (EventRedactor::default(), Vec::new());
-        veil.cover(piece(step(), "last words".to_owned()), &mut |event| left.push(event));
-        veil.cover(end.clone(), &mut |event| left.push(event));
+        let (mut redactor, mut left) = (EventRedactor::default(), Vec::new());
+        redactor.cover(piece(step(), "last words".to_owned()), &mut |event| left.push(event));
+        redactor.cover(end.clone(), &mut |event| left.push(event));
         let left: Vec<Value> = left.iter().map(|event| serde_json::to_value(event).unwrap()).collect();
         let text: String = left.iter().filter_map(|event| event["delta"].as_str()).collect();
         assert_eq!(text, "last words", "{left:?}");

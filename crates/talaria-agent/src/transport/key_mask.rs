@@ -9,12 +9,12 @@ use memchr::memmem;
 const MASK: &[u8] = b"[key]";
 
 /// Masks one key in a sequence of pieces.
-pub(super) struct KeyVeil {
+pub(super) struct KeyMask {
     key: Vec<u8>,
     held: Vec<u8>,
 }
 
-impl KeyVeil {
+impl KeyMask {
     /// Masks this key, which is not empty.
     pub(super) fn new(key: &str) -> Self {
         Self { key: key.as_bytes().to_vec(), held: Vec::new() }
@@ -57,23 +57,23 @@ mod tests {
             text in "[abk]{0,6}(abka)?[abk]{0,6}(abka)?[abk]{0,4}",
             cuts in prop::collection::vec(0..30usize, 0..8),
         ) {
-            let mut veil = KeyVeil::new("abka");
+            let mut mask = KeyMask::new("abka");
             let mut clean = Vec::new();
             let mut from = 0;
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
             cuts.sort_unstable();
             for to in cuts.into_iter().chain([text.len()]) {
-                clean.extend(veil.cover(&text.as_bytes()[from..to]));
+                clean.extend(mask.cover(&text.as_bytes()[from..to]));
                 from = to;
             }
-            clean.extend(veil.finish());
+            clean.extend(mask.finish());
             prop_assert_eq!(String::from_utf8(clean).unwrap(), text.replace("abka", "[key]"));
         }
     }
 
     #[test]
     fn a_whole_event_is_never_held_back() {
-        let mut veil = KeyVeil::new("sk-test");
-        assert_eq!(veil.cover(b"data: {\"a\":\"s\"}\n\n"), b"data: {\"a\":\"s\"}\n\n");
+        let mut mask = KeyMask::new("sk-test");
+        assert_eq!(mask.cover(b"data: {\"a\":\"s\"}\n\n"), b"data: {\"a\":\"s\"}\n\n");
     }
 }
