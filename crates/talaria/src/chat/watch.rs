@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(2);
 /// At most this many tasks are read, latest activity first.
 const TASKS: usize = 50;
 
-/// What was last reported: the names of what waits, and how many tasks and background commands there are.
+/// Names of what waits, as last reported, and how many tasks and background commands there are.
 type Told = Option<(Vec<String>, TaskCounts, usize)>;
 
 /// Looks until the receiver is gone; `again` lets it look at once.
