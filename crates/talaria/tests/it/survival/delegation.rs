@@ -17,7 +17,7 @@ use super::database;
 use super::fault::{ON_REAL, Strike};
 use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
-use super::{deal, play_all, report, run_named};
+use super::{PointStrike, deal, part_of, play_all, report, run_named};
 
 /// The steps of a result, each with both sides.
 const POINTS: [&str; 6] = [
@@ -31,9 +31,6 @@ const POINTS: [&str; 6] = [
 
 /// The number of homes for each version.
 const LANES: usize = 2;
-
-/// A strike at a point.
-type Fault = (&'static str, Strike);
 
 /// A model that delegates where the prompt says so, collects where it says that, and counts where it is the task.
 async fn model() -> ScriptedModel {
@@ -106,7 +103,7 @@ async fn say(lane: &mut Lane, started: &SessionStarted, prompt: &str) -> Result<
 /// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
-    (point, blow): Fault,
+    (point, blow): PointStrike,
     number: usize,
     newer: &Path,
 ) -> Result<Option<Violation>, String> {
@@ -165,8 +162,8 @@ async fn play(
 }
 
 /// Plays faults one after another on one home.
-async fn run_lane(lane: Lane, on: String, newer: &Path, faults: Vec<Fault>) -> Tally {
-    let name = |(point, blow): Fault| (format!("delegation/{point}/{}", blow.word()), (point, blow));
+async fn run_lane(lane: Lane, on: String, newer: &Path, faults: Vec<PointStrike>) -> Tally {
+    let name = |(point, blow): PointStrike| (format!("delegation/{point}/{}", blow.word()), (point, blow));
     let faults = faults.into_iter().map(name).collect();
     run_named(lane, on, true, faults, |lane, fault, number| {
         let newer = newer.to_owned();
@@ -175,24 +172,14 @@ async fn run_lane(lane: Lane, on: String, newer: &Path, faults: Vec<Fault>) -> T
     .await
 }
 
-/// The faults that a version of Codex is played with, every second one: what is owed does not depend on it.
-fn on_version(turn: usize) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (row, point) in POINTS.into_iter().enumerate() {
-        let strikes = ON_REAL.into_iter().enumerate();
-        let played = strikes.filter(|(column, _)| (row + column) % 2 == turn);
-        faults.extend(played.map(|(_, blow)| (point, blow)));
-    }
-    faults
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_delegated_result_arrives_once_after_any_kill_on_its_way() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (turn, codex) in Codex::both().into_iter().enumerate() {
-        for faults in deal(on_version(turn), LANES) {
+        // What is owed does not depend on the version.
+        for faults in deal(part_of(&POINTS, &ON_REAL, &[], (turn, 2)), LANES) {
             let model = model().await;
             let home = CodexHome::new(&model);
             let lane = Lane::new(model, home, &codex.native);

@@ -62,7 +62,7 @@ pub(crate) enum Strike {
 /// Strikes that the real Codex is played with at every write.
 pub(crate) const ON_REAL: [Strike; 3] = [Strike::Engine, Strike::Codex, Strike::Both];
 
-/// Strikes that the stand-in is played with at every point.
+/// Strikes that the stand-in is played with, by chance; at every point those that the real Codex is not played with.
 pub(crate) const ON_STAND_IN: [Strike; 16] = [
     Strike::Engine,
     Strike::Codex,

@@ -19,7 +19,7 @@ use super::database;
 use super::fault::{ON_REAL, Strike};
 use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
-use super::{deal, play_all, report, run_named};
+use super::{PointStrike, deal, part_of, play_all, report, run_named};
 
 /// The steps of a review, each with both sides. Between the first two of `review-applied` and `review-proposed` the memory
 /// changes.
@@ -44,9 +44,6 @@ const ASKING: [&str; 4] =
 
 /// The number of homes for each version.
 const LANES: usize = 2;
-
-/// A strike at a point.
-type Fault = (&'static str, Strike);
 
 /// The steps of a request that asks for a review on the built-in loop.
 const REQUEST_POINTS: [&str; 4] =
@@ -123,7 +120,7 @@ async fn ended(lane: &Lane, started: &SessionStarted, fact: &str) -> Result<Seen
 /// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
-    (point, blow): Fault,
+    (point, blow): PointStrike,
     number: usize,
     newer: &Path,
     provider: Option<&str>,
@@ -181,11 +178,17 @@ async fn play(
 }
 
 /// Plays faults one after another on one home.
-async fn run_lane(lane: Lane, on: String, newer: &Path, provider: Option<&str>, faults: Vec<Fault>) -> Tally {
+async fn run_lane(
+    lane: Lane,
+    on: String,
+    newer: &Path,
+    provider: Option<&str>,
+    faults: Vec<PointStrike>,
+) -> Tally {
     let config = lane.home().join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("{text}[learning]\ncalls = 1\n")).unwrap();
-    let name = |(point, blow): Fault| (format!("review/{point}/{}", blow.word()), (point, blow));
+    let name = |(point, blow): PointStrike| (format!("review/{point}/{}", blow.word()), (point, blow));
     let faults = faults.into_iter().map(name).collect();
     run_named(lane, on, provider.is_none(), faults, |lane, fault, number| {
         let (newer, provider) = (newer.to_owned(), provider.map(str::to_owned));
@@ -197,26 +200,13 @@ async fn run_lane(lane: Lane, on: String, newer: &Path, provider: Option<&str>, 
     .await
 }
 
-/// The faults that a version of Codex is played with: all where it decides how the model is asked; of the others every second one.
-fn on_version(turn: usize) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (row, point) in POINTS.into_iter().enumerate() {
-        for (column, blow) in ON_REAL.into_iter().enumerate() {
-            if ASKING.contains(&point) || (row + column) % 2 == turn {
-                faults.push((point, blow));
-            }
-        }
-    }
-    faults
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_review_happens_once_whatever_is_killed_at_each_of_its_steps() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (turn, codex) in Codex::both().into_iter().enumerate() {
-        for faults in deal(on_version(turn), LANES) {
+        for faults in deal(part_of(&POINTS, &ON_REAL, &ASKING, (turn, 2)), LANES) {
             let model = model().await;
             let home = CodexHome::new(&model);
             let lane = Lane::new(model, home, &codex.native);
@@ -232,9 +222,8 @@ async fn a_review_on_the_loop_happens_once_whatever_is_killed_at_each_of_its_ste
     let newer = newer_program(folder.path());
     let codex = Codex::v0_166();
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
-    for (provider, family) in
-        [("own-responses", "responses"), ("own-chat", "chat"), ("own-messages", "messages")]
-    {
+    let families = [("own-responses", "responses"), ("own-chat", "chat"), ("own-messages", "messages")];
+    for (turn, (provider, family)) in families.into_iter().enumerate() {
         let model = model().await;
         let base = model.base_url();
         let home = CodexHome::new(&model);
@@ -250,8 +239,8 @@ async fn a_review_on_the_loop_happens_once_whatever_is_killed_at_each_of_its_ste
              [providers.{provider}.models.tiny]\ncontext = 200000\n"
         );
         fs::write(&config, table).unwrap();
-        let points = POINTS.into_iter().chain(REQUEST_POINTS);
-        let faults = points.flat_map(|point| ON_LOOP.map(|blow| (point, blow))).collect();
+        let mut faults = part_of(&POINTS, &ON_LOOP, &[], (turn, 3));
+        faults.extend(part_of(&REQUEST_POINTS, &ON_LOOP, &REQUEST_POINTS, (turn, 3)));
         lanes.push(Box::pin(run_lane(lane, family.to_owned(), &newer, Some(provider), faults)));
     }
     report("reviews on the built-in loop, and who is killed", &play_all(lanes).await);
