@@ -221,7 +221,7 @@ async fn every_turn_has_a_true_end_after_any_kill_at_any_point() {
             lanes.push(Box::pin(run_lane(real(&codex).await, faults, &newer, true)));
         }
     }
-    // What the real ones play is the same on it.
+    // The real Codex plays the others, with the same sides and turns.
     let strikes: Vec<_> = ON_STAND_IN.into_iter().filter(|strike| !ON_REAL.contains(strike)).collect();
     for faults in deal(chosen(at_every_point(&strikes)), STAND_INS) {
         count += faults.len();

@@ -178,7 +178,7 @@ async fn a_delegated_result_arrives_once_after_any_kill_on_its_way() {
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (turn, codex) in Codex::both().into_iter().enumerate() {
-        // What is owed does not depend on the version.
+        // Delivery does not depend on the version.
         for faults in deal(part_of(&POINTS, &ON_REAL, &[], (turn, 2)), LANES) {
             let model = model().await;
             let home = CodexHome::new(&model);
