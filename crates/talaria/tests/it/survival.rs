@@ -20,6 +20,7 @@ mod play;
 mod review;
 mod words;
 
+use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -196,6 +197,18 @@ fn part_of(
         }
     }
     faults
+}
+
+#[test]
+fn the_parts_have_every_strike_at_every_point_once() {
+    let points = ["a", "b", "c", "d"];
+    let parts = |everywhere: &[&str]| {
+        let dealt = (0..3).flat_map(|part| part_of(&points, &ON_REAL, everywhere, (part, 3)));
+        dealt.map(|(point, strike)| format!("{point} {}", strike.word())).collect::<Vec<_>>()
+    };
+    let all: HashSet<String> = parts(&[]).into_iter().collect();
+    assert_eq!((parts(&[]).len(), all.len()), (12, 12));
+    assert_eq!(parts(&["b"]).len(), 12 + 6, "each of three parts has the three of this point");
 }
 
 type Playing<'a> = Vec<BoxFuture<'a, Tally>>;

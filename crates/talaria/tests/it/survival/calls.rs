@@ -4,6 +4,7 @@
 //! Each line of `CALLS` is played at every point of the call ledger. A call that changes something has a stricter rule than
 //! one that reads: it may not begin twice.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use futures_util::future::BoxFuture;
@@ -182,6 +183,32 @@ fn thin_out(mut faults: Vec<CallFault>, share: Share) -> Vec<CallFault> {
         });
     }
     faults
+}
+
+/// What one of the two versions of Codex is played with.
+fn on_version(turn: usize) -> Vec<CallFault> {
+    thin_out(faults(&CALLS, &POINTS, &ON_REAL), Share { of_changes: 2, of_reads: 3, turn })
+}
+
+fn on_stand_in() -> Vec<CallFault> {
+    let share = Share { of_changes: 5, of_reads: ON_STAND_IN.len(), turn: 0 };
+    thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN), share)
+}
+
+#[test]
+fn an_ordinary_run_plays_every_call_at_every_point_and_with_every_strike() {
+    let on_real: Vec<CallFault> = [0, 1].into_iter().flat_map(on_version).collect();
+    for called in CALLS {
+        for (faults, strikes) in [(&on_real, ON_REAL.len()), (&on_stand_in(), ON_STAND_IN.len())] {
+            let played = || faults.iter().filter(|fault| fault.called.name == called.name);
+            let points: HashSet<_> = played().map(|fault| fault.point).collect();
+            assert_eq!(points.len(), POINTS.len(), "{}", called.name);
+            let met: HashSet<_> = played().map(|fault| fault.blow.word()).collect();
+            // A call that only reads meets one strike at a point of the stand-in, so at most as many as it has points.
+            let least = if called.only_reads { strikes.min(POINTS.len()) } else { strikes };
+            assert!(met.len() >= least, "{}: {met:?}", called.name);
+        }
+    }
 }
 
 /// A model that calls the tool that the prompt names, and answers.
@@ -378,17 +405,14 @@ async fn a_call_of_a_tool_takes_effect_once_and_is_reported_truly_after_any_kill
     let newer = newer_program(folder.path());
     let mut lanes: Vec<BoxFuture<'_, Tally>> = Vec::new();
     for (turn, codex) in Codex::both().into_iter().enumerate() {
-        let share = Share { of_changes: 2, of_reads: 3, turn };
-        let faults = thin_out(faults(&CALLS, &POINTS, &ON_REAL), share);
-        for faults in deal(faults, REAL) {
+        for faults in deal(on_version(turn), REAL) {
             let model = model().await;
             let home = CodexHome::new(&model);
             let lane = Lane::new(model, home, &codex.native);
             lanes.push(Box::pin(run_lane(lane, faults, codex.version.to_owned(), &newer)));
         }
     }
-    let share = Share { of_changes: 5, of_reads: ON_STAND_IN.len(), turn: 0 };
-    for faults in deal(thin_out(faults(&CALLS, &POINTS, &ON_STAND_IN), share), STAND_INS) {
+    for faults in deal(on_stand_in(), STAND_INS) {
         let model = model().await;
         let home = CodexHome::new(&model);
         let codex = talaria_testkit::stand_in::install(&home.root().join("stand-in"));

@@ -14,7 +14,7 @@ use talaria_testkit::{Codex, CodexHome};
 
 use super::audit::{Tally, Violation, Wrong};
 use super::database;
-use super::fault::{ON_REAL, Strike};
+use super::fault::ON_REAL;
 use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
 use super::{PointStrike, deal, part_of, play_all, report, run_named};
