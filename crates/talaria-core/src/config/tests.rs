@@ -248,7 +248,7 @@ color = ["red"]
 fn a_key_of_a_later_version_is_not_silently_taken() {
     let text = r#"
 [sessions]
-write_json_snapshots = true
+write_json_snapshot = true
 [security]
 redact_secrets = false
 [model]
