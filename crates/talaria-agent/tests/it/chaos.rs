@@ -168,7 +168,9 @@ async fn server(seed: u64, book: &Book) -> ScriptedModel {
                 Reply::refuse(429, "rate_limit_exceeded", "Too many requests").header("retry-after", "1")
             }
             Deed::Overloaded => Reply::refuse(529, "overloaded_error", "Overloaded"),
-            Deed::ServerError => Reply::refuse(500 + u16::from(number % 2 == 0) * 3, "server_error", "Sorry"),
+            Deed::ServerError => {
+                Reply::refuse(500 + u16::from(number.is_multiple_of(2)) * 3, "server_error", "Sorry")
+            }
             Deed::ProxyPage => Reply::html(502, "<html><body>Bad gateway</body></html>"),
             Deed::FailedInStream => Reply::say(text).fail("server_error", "The server had an error"),
             Deed::CutBeforeText => Reply::new().end_stream(),
