@@ -117,6 +117,8 @@ pub struct SessionsConfig {
     pub keep_events: Option<Duration>,
     /// How many events of one conversation are kept.
     pub max_events: Option<u64>,
+    /// Each conversation is also a JSON file after each turn.
+    pub write_json_snapshots: Option<bool>,
 }
 
 /// What happens when Codex was lost in the middle of a turn.

@@ -137,6 +137,16 @@ impl TalariaHome {
         self.root.join("key")
     }
 
+    /// Conversations as JSON files for other programs, where the user wants them.
+    pub fn snapshots_dir(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// Texts that were too long for a model, in a directory for each conversation.
+    pub fn long_texts_dir(&self) -> PathBuf {
+        self.root.join("long-texts")
+    }
+
     /// What `talaria demo` keeps.
     pub fn demo_dir(&self) -> PathBuf {
         self.root.join("demo")

@@ -12,6 +12,7 @@
 //! | `question`, `prompt`, `dialog` | a question to a person, the prompt below it, how typed lines become an answer |
 //! | `markdown`, `block`, `inline`, `table`, `highlight`, `diff` | Markdown while it streams in, code and changes of files |
 //! | `flow`, `columns`, `rows`, `sheet` | words in rows of a given width, columns, our own lines, lists |
+//! | `html`, `html_export` | a conversation as a page that runs and loads nothing |
 //! | `sample` | events of every kind, for tests |
 //!
 //! A renderer writes to the streams it was given and decides nothing: it never answers a request, never ends a
@@ -38,6 +39,8 @@ pub mod diff;
 pub mod flow;
 mod heading;
 pub mod highlight;
+mod html;
+mod html_export;
 mod inline;
 mod json;
 pub mod markdown;
@@ -77,6 +80,7 @@ mod tests;
 mod void;
 
 pub use highlight::Highlighter;
+pub use html_export::HtmlWriter;
 pub use json::{JsonLines, with_exit};
 pub use notice::short;
 pub use notice::tokens;

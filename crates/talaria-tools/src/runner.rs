@@ -38,6 +38,8 @@ pub struct LoopToolRunner {
     shell: PathBuf,
     /// How far the output of each command was read. Only a convenience: a poll may name its position.
     positions: Arc<Mutex<HashMap<CommandId, u64>>>,
+    /// Where output that is too long for a result is written whole; without it a model polls its parts.
+    long_texts: Option<PathBuf>,
 }
 
 /// Settings in force for a call.
@@ -140,7 +142,14 @@ impl From<ToolOutcome> for ToolReport {
 impl LoopToolRunner {
     /// A runner for the commands of one home. `shell` reads the lines of `run`.
     pub fn new(room: CommandRoom, codex: Option<SandboxProgram>, shell: PathBuf) -> Self {
-        Self { room, codex, shell, positions: Arc::default() }
+        Self { room, codex, shell, positions: Arc::default(), long_texts: None }
+    }
+
+    /// Writes output that is too long for a result to a file in this directory, which the file tools may read.
+    #[must_use]
+    pub fn with_long_texts(mut self, directory: PathBuf) -> Self {
+        self.long_texts = Some(directory);
+        self
     }
 
     /// The commands of the home.

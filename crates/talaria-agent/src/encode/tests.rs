@@ -7,7 +7,7 @@ use talaria_core::tool::ToolEffect;
 
 use super::*;
 use crate::history::{NativeItem, WEB_SEARCH};
-use crate::profile::{builtin_profile, builtin_profiles};
+use crate::profile::{ThinkingParam, builtin_profile, builtin_profiles};
 
 fn issuer(profile: &ProviderProfile) -> ModelIssuer {
     ModelIssuer {
@@ -742,4 +742,36 @@ fn our_search_has_another_name_where_the_provider_reserves_that() {
     assert_eq!(names(&builtin_profile("openai").unwrap()).1, "web_search");
     assert_eq!(own_name(&profile, "search_web".to_owned()), "web_search");
     assert_eq!(own_name(&builtin_profile("openai").unwrap(), "search_web".to_owned()), "search_web");
+#[test]
+fn every_chat_server_gets_text_without_pictures_as_one_string() {
+    for profile in builtin_profiles().into_iter().filter(|one| one.family == ModelFamily::Chat) {
+        if profile.quirks.cache != CacheMarking::Automatic {
+            // Where text has to carry marks it is a list of parts.
+            continue;
+        }
+        let log = [user(1, "a"), user(2, "b")];
+        let body = body(&render(&profile, &log));
+        for message in body["messages"].as_array().unwrap() {
+            assert!(message["content"].is_string(), "{}: {message}", profile.name);
+        }
+    }
+}
+
+#[test]
+fn the_effort_is_sent_where_the_profile_has_a_parameter_for_it_whatever_the_model_is_called() {
+    for profile in builtin_profiles() {
+        for model in ["gemma-4", "m"] {
+            let with = |effort: Option<&str>| {
+                let mut head = head(model);
+                head.effort = effort.map(str::to_owned);
+                let mut renderer =
+                    RequestRenderer::new(&profile, issuer(&profile), head, RequestOmissions::default());
+                renderer.push(&user(1, "a"));
+                body(&renderer.render())
+            };
+            let has_none = matches!(profile.quirks.thinking, ThinkingParam::None | ThinkingParam::Adaptive);
+            let has_parameter = profile.family != ModelFamily::Chat || !has_none;
+            assert_eq!(with(Some("high")) != with(None), has_parameter, "{} {model}", profile.name);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
+mod chaos;
 mod long_conversation;
 mod peers;
 mod transport;

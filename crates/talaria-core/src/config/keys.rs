@@ -88,6 +88,10 @@ const KEYS: &[(&str, Meaning)] = &[
     ),
     ("sessions.max_events", Meaning::Read(|item, config| set(&mut config.sessions.max_events, count(item)))),
     (
+        "sessions.write_json_snapshots",
+        Meaning::Read(|item, config| set(&mut config.sessions.write_json_snapshots, flag(item))),
+    ),
+    (
         "approvals.mode",
         Meaning::Read(|item, config| set(&mut config.approvals.mode, one_of(item, &Mode::NAMES))),
     ),

@@ -248,7 +248,7 @@ color = ["red"]
 fn a_key_of_a_later_version_is_not_silently_taken() {
     let text = r#"
 [sessions]
-write_json_snapshots = true
+write_json_snapshot = true
 [security]
 redact_secrets = false
 [model]
@@ -260,7 +260,7 @@ url = ""
     check(
         text,
         &expect![[r#"
-            warning line 3: sessions.write_json_snapshots: not used by this version
+            warning line 3: sessions.write_json_snapshot: not used by this version; did you mean sessions.write_json_snapshots?
             warning line 4: security: not used by this version
             warning line 7: model.base_url: not used by this version
             warning line 8: model.efort: not used by this version; did you mean model.effort?

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use talaria_core::export as markdown;
+use talaria_core::export::{self, MarkdownWriter, PatchBook};
 use talaria_core::transcript::cap;
 use talaria_guard::plain;
 
@@ -19,9 +19,11 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
     let id = task.session.as_str();
     let mut text = Bounded::new(LIMIT);
     let detail = engine.session(id).await?;
-    text.push(&markdown::head(&detail));
+    text.push(&export::head(&detail));
+    // A bounded text names the files of a patch; their content is too long for it.
+    let (mut writer, mut patches) = (MarkdownWriter::new(&detail), PatchBook::default());
     // Text before the first event is at 0.
-    let (mut after, mut before) = (-1, None);
+    let mut after = -1;
     loop {
         let page = engine.messages(id, after, PAGE).await?;
         let is_over = page.last().is_none_or(|last| last.seq <= after);
@@ -30,8 +32,7 @@ pub(super) async fn read(engine: &Client, task: &str) -> Result<String, ClientEr
         }
         for stored in page {
             after = stored.seq;
-            text.push(&markdown::message(&stored, before.as_ref(), markdown::speaker(&detail)));
-            before = Some(stored);
+            text.push(&writer.message(&stored, &mut patches));
         }
     }
     Ok(text.finish())

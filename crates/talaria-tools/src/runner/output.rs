@@ -3,10 +3,12 @@
 //! Pure but for reading the spool. Long output is shown by its beginning and its end, with the position of the middle.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use talaria_core::tool::{LONGEST_RESULT, ToolOutcome};
 
+use crate::files::keep_long_text;
 use crate::keeper::{CommandEnd, CommandEnding, CommandState, KeptCommand};
 
 /// How many characters of output fit into a result; the rest is for the first line and for masks of secrets.
@@ -22,6 +24,28 @@ pub(super) struct ShownOutput {
     /// From which byte to which.
     from: u64,
     pub(super) to: u64,
+    /// A part of it is left out.
+    pub(super) is_cut: bool,
+    /// The file that has all of it.
+    pub(super) whole: Option<PathBuf>,
+}
+
+/// Writes everything that a command printed and that was kept to a file of its own, secrets masked. The same again changes
+/// nothing.
+pub(super) fn keep_whole(command: &KeptCommand, directory: &Path) -> io::Result<PathBuf> {
+    let (mut reader, mut bytes) = (command.output(0), Vec::new());
+    loop {
+        let piece = reader.read(READ)?;
+        if piece.bytes.is_empty() && piece.skipped == 0 {
+            break;
+        }
+        if piece.skipped > 0 {
+            bytes.extend(format!("\n[{} bytes were not kept]\n", piece.skipped).bytes());
+        }
+        bytes.extend(piece.bytes);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    keep_long_text(directory, &format!("output-{}.txt", command.id().as_str()), &text)
 }
 
 /// Reads the output from a position on, and shows as much of it as fits.
@@ -61,7 +85,7 @@ pub(super) fn show(command: &KeptCommand, from: u64) -> io::Result<ShownOutput> 
             String::from_utf8_lossy(&end)
         ),
     };
-    Ok(ShownOutput { text, from, to: reader.position() })
+    Ok(ShownOutput { text, from, to: reader.position(), is_cut: left_out > 0, whole: None })
 }
 
 impl ShownOutput {
@@ -76,7 +100,8 @@ impl ShownOutput {
         let part = self.part();
         match state {
             CommandState::Ended(end) => {
-                let text = format!("{}; {part}.{}\n{}", ending(end), remarks(end), self.text);
+                let whole = self.whole.as_deref().map(whole_words).unwrap_or_default();
+                let text = format!("{}; {part}.{}{whole}\n{}", ending(end), remarks(end), self.text);
                 match &end.ending {
                     CommandEnding::NotStarted(_) => ToolOutcome::failed(&text),
                     CommandEnding::Exited(_) | CommandEnding::Signalled(_) => ToolOutcome::done(&text),
@@ -109,6 +134,11 @@ impl ShownOutput {
             (from, to) => format!("output from byte {from} to {to}"),
         }
     }
+}
+
+/// Names the file, for the first line.
+fn whole_words(path: &Path) -> String {
+    format!(" All of it is in {}: read or search that file.", path.display())
 }
 
 fn ending(end: &CommandEnd) -> String {

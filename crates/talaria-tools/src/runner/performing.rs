@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use talaria_core::tool::ToolOutcome;
 
-use super::output::show;
+use super::output::{keep_whole, show};
 use super::plan::PlannedAction;
 use super::{EffectRecord, LoopToolRunner, PreparedCall, ToolReport};
 use crate::call::{CommandWait, InputEnd};
@@ -130,10 +130,14 @@ impl LoopToolRunner {
         waited: Option<Duration>,
     ) -> std::io::Result<ToolReport> {
         let shown = if *state == CommandState::Missing { None } else { Some(show(command, from)?) };
-        let Some(shown) = shown else {
+        let Some(mut shown) = shown else {
             return Ok(failed(&format!("there is no process {}", command.id().as_str())));
         };
         self.set_position(command.id(), shown.to);
+        if let (CommandState::Ended(_), true, Some(directory)) = (state, shown.is_cut, &self.long_texts) {
+            // Without the file the model can still poll each part.
+            shown.whole = keep_whole(command, directory).ok();
+        }
         let is_running = matches!(state, CommandState::Running | CommandState::Starting);
         let running = is_running.then(|| command.id().clone());
         Ok(ToolReport { running, ..shown.outcome(command, state, waited).into() })

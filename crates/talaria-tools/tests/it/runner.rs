@@ -39,7 +39,9 @@ impl Conversation {
             network: NetworkAccess::On,
             hiding: None,
         };
-        let files = FileBounds { confinement: Confinement::Missing, talaria, workplaces: Vec::new() };
+        let texts = talaria.join("long-texts/s");
+        let runner = runner.with_long_texts(texts.clone());
+        let files = FileBounds { confinement: Confinement::Missing, talaria, workplaces: vec![texts] };
         let scene = LoopScene {
             cwd: work,
             home: None,
@@ -105,6 +107,12 @@ async fn a_command_returns_its_exit_code_and_its_output() {
     let text = long.outcome.text();
     assert!(text.contains("\n1\n2\n3\n") && text.ends_with("19999\n20000\n"), "{text}");
     assert!(text.contains(" bytes from byte ") && text.chars().count() <= 10_000, "{}", text.chars().count());
+    // All of it is a file that the file tools may read.
+    let (_, named) = text.lines().next().unwrap().split_once("All of it is in ").unwrap();
+    let path = named.strip_suffix(": read or search that file.").unwrap();
+    let found = talk.call("search", json!({ "pattern": "^12345$", "path": path })).await;
+    assert!(found.outcome.text().contains("12345"), "{}", found.outcome.text());
+    assert_eq!(fs::read_to_string(path).unwrap().lines().count(), 20_000);
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ Examples:
   talaria sessions search cargo test failed
   talaria sessions rename 6171dafd the flaky parser test
   talaria sessions export 6171dafd -o talk.md
+  talaria sessions export 6171dafd --format html -o talk.html
   talaria sessions compact 6171dafd
   talaria sessions prune --older-than 30d --keep 100
   talaria exec --resume 6171dafd \"continue\"";
@@ -90,7 +91,7 @@ pub(crate) struct Search {
 pub(crate) struct Export {
     /// The conversation: a session or task id, or a unique beginning or end of one
     pub(crate) id: String,
-    /// The format: `markdown` for people, or `jsonl`, one message per line
+    /// The format
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     pub(crate) format: Format,
     /// Write to this file
@@ -111,10 +112,15 @@ pub(crate) struct Compaction {
 /// How a conversation is written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// Markdown for people: words, commands with their output, changes of files as diffs.
+    #[value(name = "md", alias = "markdown")]
     Markdown,
     /// One message per line, in the shape that chat models read.
     Jsonl,
+    /// One page for a browser, which loads and runs nothing.
+    Html,
+    /// One JSON object in ShareGPT form, for training: conversations, timestamp, model, completed.
+    Trajectory,
 }
 
 /// Options of `talaria sessions prune`.

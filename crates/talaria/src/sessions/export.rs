@@ -1,12 +1,12 @@
-//! `talaria sessions export`: one conversation as Markdown or as JSON lines, page by page, so that a long one does not
-//! have to fit into memory.
+//! `talaria sessions export`: one conversation as Markdown, JSON lines, a page or a trajectory, page by page, so that a long
+//! one does not have to fit into memory.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use talaria_core::api::{SessionDetail, StoredMessage};
-use talaria_core::export as markdown;
+use talaria_core::export::{self, MarkdownWriter, PatchBook, TrajectoryWriter};
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
 use talaria_server::client::Client;
@@ -16,7 +16,7 @@ use crate::args::{Export, Format};
 use crate::engine::{refused, refused_id};
 use crate::progress::with_progress;
 use crate::trouble::{Trouble, complain, exit};
-use talaria_render::{plain, plain_line};
+use talaria_render::{HtmlWriter, plain, plain_line};
 
 /// How many messages are read at once.
 const PAGE: usize = 500;
@@ -43,52 +43,87 @@ async fn export(client: &Client, options: &Export, existing: Existing) -> Result
         }
     };
     let mut target = Target::open(options.output.as_deref(), existing)?;
-    let speaker = markdown::speaker(&detail);
-    let mut writer = Writer { format: options.format, speaker, before: None };
+    let mut writer = Writer::new(options.format, &detail);
     target.write(&writer.head(&detail))?;
+    let id = detail.info.id.as_str();
     let exporting = async {
+        let failed = |error| refused("cannot read the conversation", &error);
         // Messages before the first event are at 0.
-        let mut after = -1;
+        let (mut after, mut events_to) = (-1, -1);
+        let mut patches = PatchBook::default();
         loop {
-            let page = client.messages(detail.info.id.as_str(), after, PAGE).await;
-            let page = page.map_err(|error| refused("cannot read the conversation", &error))?;
+            let page = client.messages(id, after, PAGE).await.map_err(failed)?;
             let Some(last) = page.last().map(|stored| stored.seq) else { return Ok(()) };
             // An engine that returned the same page again would cause an endless loop.
             if last <= after {
                 return Ok(());
             }
             after = last;
+            // What a patch changed is in the event of its end, which is not later than its message.
+            while writer.shows_patches() && events_to < last {
+                let events = client.events(id, events_to, PAGE).await.map_err(failed)?;
+                match events.last().map(|event| event.seq).filter(|seq| *seq > events_to) {
+                    Some(seq) => events_to = seq,
+                    None => break,
+                }
+                events.into_iter().for_each(|event| patches.note(event));
+            }
             for stored in page {
-                target.write(&writer.message(stored))?;
+                target.write(&writer.message(&stored, &mut patches))?;
             }
         }
     };
     with_progress("exporting", exporting).await?;
+    target.write(&writer.foot(&detail))?;
     target.finish().await
 }
 
 /// Turns messages into text.
-struct Writer {
-    format: Format,
-    speaker: &'static str,
-    before: Option<StoredMessage>,
+enum Writer {
+    Markdown(MarkdownWriter),
+    Jsonl,
+    Html(HtmlWriter),
+    Trajectory(TrajectoryWriter),
 }
 
 impl Writer {
-    fn head(&self, detail: &SessionDetail) -> String {
-        match self.format {
-            Format::Markdown => markdown::head(detail),
-            Format::Jsonl => String::new(),
+    fn new(format: Format, detail: &SessionDetail) -> Self {
+        match format {
+            Format::Markdown => Self::Markdown(MarkdownWriter::new(detail)),
+            Format::Jsonl => Self::Jsonl,
+            Format::Html => Self::Html(HtmlWriter::new(detail)),
+            Format::Trajectory => Self::Trajectory(TrajectoryWriter::default()),
         }
     }
 
-    fn message(&mut self, stored: StoredMessage) -> String {
-        let text = match self.format {
-            Format::Markdown => markdown::message(&stored, self.before.as_ref(), self.speaker),
-            Format::Jsonl => json_line(&stored.message),
-        };
-        self.before = Some(stored);
-        text
+    fn head(&self, detail: &SessionDetail) -> String {
+        match self {
+            Self::Markdown(_) => export::head(detail),
+            Self::Jsonl => String::new(),
+            Self::Html(page) => page.head(detail),
+            Self::Trajectory(trajectory) => trajectory.begin(),
+        }
+    }
+
+    fn shows_patches(&self) -> bool {
+        !matches!(self, Self::Jsonl)
+    }
+
+    fn message(&mut self, stored: &StoredMessage, patches: &mut PatchBook) -> String {
+        match self {
+            Self::Markdown(document) => document.message(stored, patches),
+            Self::Jsonl => json_line(&stored.message),
+            Self::Html(page) => page.message(stored, patches),
+            Self::Trajectory(trajectory) => trajectory.message(stored, patches),
+        }
+    }
+
+    fn foot(&mut self, detail: &SessionDetail) -> String {
+        match self {
+            Self::Markdown(_) | Self::Jsonl => String::new(),
+            Self::Html(page) => page.foot().to_owned(),
+            Self::Trajectory(trajectory) => trajectory.end(detail),
+        }
     }
 }
 
@@ -166,10 +201,11 @@ mod tests {
 
     #[test]
     fn json_lines_have_the_shape_that_chat_models_read() {
-        let mut writer = Writer { format: Format::Jsonl, speaker: "Codex", before: None };
+        let mut writer = Writer::Jsonl;
+        let mut patches = PatchBook::default();
         let said = [Message::user("count"), Message::tool("c", "5 a"), Message::assistant("There are 5.")];
         let stored = |(seq, message)| StoredMessage { seq, turn: 1, message };
-        let text: String = (1..).zip(said).map(|said| writer.message(stored(said))).collect();
+        let text: String = (1..).zip(said).map(|said| writer.message(&stored(said), &mut patches)).collect();
         let roles: Vec<String> = text
             .lines()
             .map(|line| {

@@ -46,6 +46,7 @@ mod sessions;
 mod setup;
 mod shell_help;
 mod skills;
+mod snapshots;
 mod stops;
 mod survival;
 mod task_input;

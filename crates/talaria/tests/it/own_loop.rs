@@ -15,6 +15,7 @@ mod inline_thinking;
 mod key_pools;
 mod keyless;
 mod llama;
+mod long_texts;
 pub(crate) mod reading_web;
 mod refusals;
 mod remembering;

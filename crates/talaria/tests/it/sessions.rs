@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::json;
 use talaria_scripted::Reply;
 use talaria_testkit::Codex;
 
@@ -152,5 +153,43 @@ async fn an_id_that_nobody_knows_is_told_with_the_way_to_the_list() {
         assert_eq!(ended.stdout, "", "{arguments:?}");
         ended.complains(&["error: cannot ", "zz", "hint: ", "list"]);
     }
+    scene.close().await;
+}
+
+#[tokio::test]
+async fn a_conversation_with_a_patch_is_exported_with_its_diff_in_every_format_for_people_and_training() {
+    let scene = crate::own_loop::scene().await;
+    scene.model.push(
+        Reply::say("I write it.")
+            .function("write", json!({ "path": "note.txt", "text": "one\n<b>two</b>\n" })),
+    );
+    scene.model.push(Reply::say("It is **written**: <script>alert(1)</script>"));
+    let free = ["--sandbox", "danger-full-access", "--approval", "never", "write a note"];
+    crate::own_loop::exec(&scene, "chat", &free).await.exits(0);
+    let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    let id = listed[0]["id"].as_str().unwrap();
+    let export = |format: &'static str| {
+        let scene = &scene;
+        async move { scene.run(&["sessions", "export", id, "--format", format]).await.exits(0).stdout }
+    };
+    let diff = "@@ -0,0 +1,2 @@\n+one\n+<b>two</b>";
+    for name in ["md", "markdown"] {
+        let text = export(name).await;
+        assert!(text.contains("```diff\n--- /dev/null\n+++ b/") && text.contains(diff), "{text}");
+        assert!(text.contains("### tiny\n") && !text.contains("### Codex"), "the model speaks: {text}");
+    }
+    let page = export("html").await;
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<span class=\"add\">+&lt;b&gt;two&lt;/b&gt;</span>"), "{page}");
+    assert!(page.contains("<strong>written</strong>: &lt;script&gt;") && !page.contains("<script"), "{page}");
+    let lines = export("trajectory").await;
+    let row: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!((lines.lines().count(), &row["completed"], &row["model"]), (1, &true.into(), &"tiny".into()));
+    let spoken: Vec<&str> =
+        row["conversations"].as_array().unwrap().iter().map(|one| one["from"].as_str().unwrap()).collect();
+    assert_eq!((spoken[0], &spoken[spoken.len() - 3..]), ("human", &["gpt", "tool", "gpt"][..]), "{row}");
+    let called = row["conversations"][spoken.len() - 3]["value"].as_str().unwrap();
+    assert!(called.starts_with("<think>\n</think>\nI write it.\n<tool_call>"), "{called}");
+    assert!(called.contains("+<b>two</b>"), "{called}");
     scene.close().await;
 }

@@ -54,6 +54,11 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("sessions.keep_events", "90 days", "How long single events are kept; messages and steps stay"),
     ("sessions.max_events", "200000", "How many events of one conversation are kept"),
     (
+        "sessions.write_json_snapshots",
+        "`false`",
+        "After each turn the conversation is written to `sessions/session_ID.json` of the home, secrets masked",
+    ),
+    (
         "approvals.mode",
         "",
         "Sandbox, policy and who answers, as one word; [the modes](../guide/approvals-and-rules.md#modes)",

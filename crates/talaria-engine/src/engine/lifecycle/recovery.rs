@@ -217,6 +217,8 @@ impl Engine {
         }
         engine.send_what_is_owed();
         tokio::spawn(engine.clone().forget_now_and_then());
+        let inner = Arc::clone(&engine.inner);
+        engine.inner.tasks.spawn(async move { inner.catch_up_snapshots().await });
         engine.inner.tasks.spawn(engine.clone().announce_ends());
         Ok(engine)
     }

@@ -55,6 +55,8 @@ impl Engine {
                 // One that began to work meanwhile stays.
                 if store.session(&session).await?.is_none() {
                     self.inner.remove_commands(commands).await;
+                    self.inner.remove_snapshot(&session);
+                    self.inner.remove_long_texts(&session).await;
                 }
             }
             let after = store.size().await?;

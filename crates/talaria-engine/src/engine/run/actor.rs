@@ -447,6 +447,12 @@ impl Actor {
     /// What follows the end of a turn.
     async fn after(&mut self, turn: &TurnRow, report: &Report) -> Result<(), StoreError> {
         self.call_turn_end(turn, report).await?;
+        if let Some(message) = self.engine.write_snapshot(&self.id).await {
+            let feed = self.handle.feed.clone();
+            let mut journal = Journal::new(self.engine.shelf.clone(), feed, self.id.clone(), turn, None);
+            journal.event(Event::Warning { message });
+            journal.keep().await.map_err(|_| StoreError::Closed)?;
+        }
         let store = &self.engine.shelf.store;
         let is_lost = matches!(report.outcome, Outcome::Lost { .. });
         // A kept answer is used by the turn after the loss, and by no other.

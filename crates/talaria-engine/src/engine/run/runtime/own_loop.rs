@@ -12,6 +12,7 @@ mod dump;
 mod hints;
 mod items;
 mod log;
+mod long_input;
 mod lost;
 mod prompt;
 mod prompt_parts;
@@ -302,6 +303,11 @@ impl LoopRuntime {
         }
         let mut parts =
             input_parts(&prompt.input).map_err(|why| Box::new(failed(FailureCode::NotSent, why)))?;
+        for message in
+            self.shorten_input(&mut parts, provider.found.profile.model(&provider.model).window).await?
+        {
+            journal.event(Event::Warning { message });
+        }
         parts.extend(prompt.context.as_deref().map(|context| LogPart::text(hook::fence(context))));
         let log = self.read_log(journal).await?;
         let mut left = Vec::new();
@@ -669,7 +675,7 @@ impl LoopRuntime {
             files: FileBounds {
                 confinement,
                 talaria: self.engine.home.root().to_owned(),
-                workplaces: vec![self.engine.home.worktrees_dir()],
+                workplaces: vec![self.engine.home.worktrees_dir(), self.long_texts()],
             },
             policy: self.approval,
             environment,
@@ -683,7 +689,8 @@ impl LoopRuntime {
         let gate = gate.protecting(Some(self.engine.home.root().display().to_string()));
         let shell = if Path::new(SHELL).exists() { SHELL } else { PLAIN_SHELL };
         let commands = self.engine.loop_commands.clone();
-        let runner = LoopToolRunner::new(commands, self.program.clone(), PathBuf::from(shell));
+        let runner = LoopToolRunner::new(commands, self.program.clone(), PathBuf::from(shell))
+            .with_long_texts(self.long_texts());
         let (options, read) = (Arc::new(self.options.clone()), Arc::clone(&self.read));
         let (session, thread) = (self.session.clone(), self.started.thread.clone());
         let confinement =
@@ -830,6 +837,32 @@ fn tool_spec(tool: ToolSpec) -> LoopToolSpec {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         schema: tool.schema,
+    }
+}
+
+impl LoopRuntime {
+    /// Where texts of this conversation are that were too long for its model.
+    fn long_texts(&self) -> PathBuf {
+        self.engine.home.long_texts_dir().join(self.session.as_str())
+    }
+
+    /// Makes files of texts that are too long for the model. Returns what the person reads about them.
+    async fn shorten_input(
+        &self,
+        parts: &mut [LogPart],
+        window: Option<u64>,
+    ) -> Result<Vec<String>, Box<Report>> {
+        let mut messages = Vec::new();
+        for part in parts.iter_mut().filter(|part| long_input::is_too_long(part, window)) {
+            let LogPart::Text { text } = part else { continue };
+            let (text, directory) = (std::mem::take(text), self.long_texts());
+            let shortened = tokio::task::spawn_blocking(move || long_input::shorten(&text, &directory)).await;
+            let shortened = shortened.unwrap_or_else(|_| Err("internal error".to_owned()));
+            let (shorter, message) = shortened.map_err(|why| Box::new(failed(FailureCode::NotSent, why)))?;
+            *part = shorter;
+            messages.push(message);
+        }
+        Ok(messages)
     }
 }
 

@@ -421,7 +421,11 @@ impl<'a> RunningLoop<'a> {
             Command::Say { input, when, limit, kept } => {
                 let is_read = self.deed == LoopDeed::Words && !self.machine.is_over();
                 let took = if when == When::Now && is_read && !*self.stop.borrow() {
-                    let parts = super::input_parts(&input);
+                    let too_long = "the text is too long for a running turn; it is the next prompt";
+                    let parts = super::input_parts(&input).and_then(|parts| {
+                        let is_too_long = |part| super::long_input::is_too_long(part, None);
+                        if parts.iter().any(is_too_long) { Err(too_long.to_owned()) } else { Ok(parts) }
+                    });
                     match parts {
                         Ok(parts) => {
                             self.steer(&input, parts);
