@@ -43,8 +43,6 @@ pub(crate) struct Followed<'a> {
     pub(crate) after: i64,
     /// Up to here it has happened already: what was asked then may be answered.
     pub(crate) past: i64,
-    /// How to log in to the Codex that runs it, where `codex login` would be another one.
-    pub(crate) login: Option<String>,
     /// What leaving means.
     pub(crate) bond: Bond,
 }
@@ -287,11 +285,6 @@ fn take_event(
             _ => {}
         }
         return None;
-    }
-    if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
-        && report.next_step == Some(NextStep::Login)
-    {
-        **report = report.as_ref().clone().with_hint(login.clone());
     }
     face.show(&numbered);
     match numbered.event {
