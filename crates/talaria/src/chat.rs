@@ -40,7 +40,6 @@ mod signals;
 mod watch;
 mod words;
 
-pub(crate) use chat_context::shown_path;
 use chat_context::{ChatContext, ProviderChoice, Replies};
 use driver::Driver;
 use history::History;

@@ -6,11 +6,11 @@ use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
 use talaria_server::client::Client;
+use talaria_tui::chat::folder;
 
 use crate::advice::Reader;
 use crate::amounts::ago;
 use crate::args::{Search, Sessions, SessionsAction};
-use crate::chat::shown_path;
 use crate::engine::{self, refused, refused_id};
 use crate::look;
 use crate::output::{encoded, print};
@@ -93,8 +93,9 @@ pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader:
     }
     let mut sheet = Sheet::new(&["id", "", "updated", "title", "folder", "model"], "title");
     let is_wide = look.width.is_none_or(|width| width >= WIDE);
+    let home = std::env::var("HOME").ok();
     for info in sessions {
-        let folder = shown_path(&info.cwd);
+        let folder = folder::shown(&info.cwd, home.as_deref());
         // Where there is little room, its own name says most.
         let name = || folder.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&folder).to_owned();
         let folder = if is_wide { folder.clone() } else { name() };

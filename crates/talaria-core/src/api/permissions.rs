@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::{ApprovalPolicy, Mode, Sandbox};
 
-/// A change from the next turn on. What is left out stays as it is.
+/// A change from the next turn on. A field without a value stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PermissionsChange {
@@ -29,7 +29,7 @@ pub struct PermissionsChange {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionPermissions {
-    /// Requested for the next turn. What is left out is for the configuration of the runtime to decide.
+    /// Requested for the next turn. A field without a value is decided by the configuration of the runtime.
     pub requested: PermissionsChange,
     /// The settings in force, as the runtime reported them last; none before the first turn.
     pub in_force: Option<PermissionsInForce>,

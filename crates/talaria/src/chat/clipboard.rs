@@ -96,7 +96,7 @@ pub(super) async fn read(home: &Path) -> ClipboardContent {
 const WRITERS: [(&str, &[&str]); 3] =
     [("wl-copy", &[]), ("xclip", &["-selection", "clipboard", "-in"]), ("pbcopy", &[])];
 
-/// Puts text on the clipboard. The error says why it is not there.
+/// Writes text to the clipboard. The error says why that failed.
 pub(super) async fn write(text: &str) -> Result<(), String> {
     let mut why = "no program for the clipboard: install wl-clipboard or xclip".to_owned();
     for (name, arguments) in WRITERS {
@@ -117,7 +117,7 @@ pub(super) async fn write(text: &str) -> Result<(), String> {
     Err(why)
 }
 
-/// What became of a program.
+/// How a program ended.
 enum Printed {
     Output(Vec<u8>),
     Failed,

@@ -104,7 +104,8 @@ impl Wanted {
         }
     }
 
-    /// The same, with what a person changes. What is only true of `workspace-write` is forgotten with that sandbox.
+    /// The same, with what a person changes. Network and directories belong to `workspace-write` and are
+    /// forgotten with that sandbox.
     pub(crate) fn changed_by(mut self, change: &PermissionsChange) -> Self {
         let PermissionsChange { mode, sandbox, approval, network, writable_roots } = change;
         let mut changed = self.changed.unwrap_or_default();

@@ -115,7 +115,7 @@ async fn standing(place: &Place) -> Result<SessionPermissions, Trouble> {
     Ok(SessionPermissions { requested, in_force: None })
 }
 
-/// What is in force or, before the first turn, requested; and what else is requested from the next turn on.
+/// Shows each permission in force, or the requested one before the first turn, with the one requested from the next turn on.
 fn page(now: &SessionPermissions, place: &Place) -> String {
     let asked = &now.requested;
     let decided = "decided when a turn starts";
@@ -152,7 +152,7 @@ fn page(now: &SessionPermissions, place: &Place) -> String {
     text
 }
 
-/// What was requested, after a change.
+/// Names the requested permissions, after a change.
 fn changed_page(now: &SessionPermissions) -> String {
     let PermissionsChange { mode, sandbox, approval, network, writable_roots } = &now.requested;
     let mut parts = Vec::new();

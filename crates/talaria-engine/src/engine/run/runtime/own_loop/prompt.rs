@@ -79,7 +79,7 @@ pub(super) fn has_same_bounds(one: &Started, other: &Started) -> bool {
     bounds(one) == bounds(other)
 }
 
-/// Tells the model, after the next input, what holds instead of what its system prompt says: that stays as it is, so that the
+/// The text that the model reads after the next input instead of what its system prompt says: that stays as it is, so that the
 /// provider's cache is of use.
 pub(super) fn changed_permissions(now: &Started) -> String {
     let network = if now.network == Some(true) { "open" } else { "closed" };
