@@ -11,7 +11,6 @@ use std::time::Duration;
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};

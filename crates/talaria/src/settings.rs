@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use talaria_codex::locate::{CodexBinary, CodexOrigin, CodexSearch, LocateError, locate};
+use talaria_codex::locate::{CodexBinary, CodexSearch, LocateError, locate};
 use talaria_core::api::CodexProgram;
 use talaria_core::config::{Config, ConfigProblem, Severity};
 use talaria_core::version::{PINNED, Support, Version, support};

@@ -117,8 +117,14 @@ async fn a_change_survives_the_engine_and_what_does_not_fit_is_refused(codex: Co
         };
         assert_eq!(refused(roots).await, ProblemCode::BadRequest, "{root}");
     }
-    let engine = calling(home.engine(), &Principal::model("claude-code"));
-    let denied = engine.change_permissions(&id, mode(Mode::Unrestricted)).await.unwrap_err();
+    let denied = home.on(|engine| {
+        let id = id.clone();
+        async move {
+            let model = calling(&engine, &Principal::model("claude-code"));
+            model.change_permissions(&id, mode(Mode::Unrestricted)).await.unwrap_err()
+        }
+    });
+    let denied = denied.await;
     assert_eq!(denied.code, ProblemCode::Forbidden);
 
     change(&home, &first, mode(Mode::ApprovalRequired)).await;
