@@ -1,6 +1,6 @@
 //! The prompt of the command line is sent once, to the conversation that it is for, or stays in the input line.
 
-use super::super::Opens;
+use super::super::{Opens, PromptDraft};
 use super::*;
 
 fn opened(id: &str) -> News {

@@ -108,7 +108,7 @@ async fn the_built_in_loop_has_changed_permissions_from_the_next_turn_and_its_mo
     let mut terminal = stage.start(40, 80, &arguments);
     let is_ready = |screen: &Screen| screen.contains("own-responses·tiny") && is_at_prompt(screen);
     terminal.wait_until("what runs, and a place to type", is_ready).await;
-    let write = |name: &str| Reply::new().function("write", json!({ "path": name, "content": "x" }));
+    let write = |name: &str| Reply::new().function("write", json!({ "path": name, "text": "x" }));
     stage.scene.model.push(write("first"));
     stage.scene.model.push(Reply::say("Not one."));
     send(&mut terminal, "Write one").await;
