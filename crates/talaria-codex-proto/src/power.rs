@@ -132,6 +132,14 @@ pub fn compare(
     if refused.is_empty() { Ok(PowerCheck { in_force, differences }) } else { Err(Refusal(refused)) }
 }
 
+/// Whether the sandbox and the approval policy in force are exactly those that are asked for. The rest is not compared.
+pub fn is_as_asked(asked: &ThreadStart, in_force: &InForce, codex_home: Option<&str>) -> bool {
+    let mut found = Findings(Vec::new());
+    sandbox(&mut found, asked, in_force, codex_home);
+    approval(&mut found, asked, in_force);
+    found.0.is_empty()
+}
+
 struct Findings(Vec<Difference>);
 
 impl Findings {

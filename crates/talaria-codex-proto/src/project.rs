@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::power::InForce;
 use crate::wire::call::ThreadStartReply;
 use crate::wire::notification::{self, ThreadSettings, Tokens, WirePlanStep, WireRateLimits};
 use talaria_core::event::{PlanStatus, PlanStep, RateLimits, RateWindow, Started, Usage};
@@ -64,7 +65,10 @@ pub fn in_force(settings: &ThreadSettings) -> (String, String) {
 
 /// Converts the answer to `thread/start`.
 pub fn started(reply: ThreadStartReply, codex: String) -> Started {
+    let sandbox = InForce::of(&reply).sandbox;
     Started {
+        network: sandbox.known_network(),
+        writable_roots: sandbox.known_roots(&reply.cwd),
         thread: reply.thread.id,
         path: reply.thread.path,
         cwd: reply.cwd,

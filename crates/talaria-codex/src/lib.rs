@@ -7,7 +7,7 @@
 //! `identity` prove which are ours), `sweep` ends those whose owner died. `transport`, `connection`, `router`, `queue` and
 //! `client` carry messages; `threads` starts, resumes and reads threads, `attach` joins one that runs. `conversation` runs
 //! turns on a thread, `current` is the host that a session is on, `source` supplies another one and `revival` moves the
-//! thread there when its Codex is gone; `permit` makes sure that input is written once. `commands` (with
+//! thread there when its Codex is gone; `permit` makes sure that input is written once. `login` logs in. `commands` (with
 //! `command_output`) and `terminals` are a person's own commands and those that outlive a turn. `secrets` and `trust`
 //! prepare what a thread may see, `folder_defaults` says what Codex's configuration decides where no Codex runs,
 //! `users_servers` decides between MCP servers of the same name, `migrate` plans and applies edits of Codex's
@@ -30,6 +30,7 @@ pub mod install;
 pub mod key;
 pub mod live_turns;
 pub mod locate;
+pub mod login;
 mod memory;
 pub mod migrate;
 pub mod ownership;

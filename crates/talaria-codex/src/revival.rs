@@ -184,6 +184,8 @@ async fn resume_or_seed(
                 break error.message;
             }
             Err(ThreadError::Call(CallError::Refused { .. })) => {
+                // It may have been archived: by the person in Codex, or by an engine that ended while it unloaded it.
+                host.restore_thread(&before.thread).await.map_err(ThreadError::from)?;
                 tokio::time::sleep(pause(requests)).await;
                 requests += 1;
             }
@@ -243,6 +245,8 @@ mod tests {
             approval: "untrusted".to_owned(),
             codex: "0.166.0".to_owned(),
             path: None,
+            network: None,
+            writable_roots: None,
         }
     }
 

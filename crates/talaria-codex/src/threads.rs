@@ -17,13 +17,14 @@ use talaria_codex_proto::thread_bounds::ThreadBounds;
 use talaria_codex_proto::wire::call::{
     Call, ConfigRead, DynamicToolKind, EffectiveConfig, InjectedMessage, ThreadArchive, ThreadFork,
     ThreadInjectItems, ThreadRead, ThreadResume, ThreadSample, ThreadSampleCancel, ThreadSampleReply,
-    ThreadStart, ThreadStartReply, ThreadUnsubscribe,
+    ThreadStart, ThreadStartReply, ThreadUnarchive, ThreadUnsubscribe,
 };
 use talaria_codex_proto::wire::history::{History, ThreadStatus};
 use talaria_core::event::Started;
 use talaria_core::ids::{ThreadId, TurnId};
 use talaria_core::next_step::NextStep;
 use talaria_core::policy::Sandbox;
+use talaria_home::faults;
 
 use super::client::{CallError, pause};
 use super::host::Host;
@@ -248,6 +249,35 @@ impl Host {
     pub async fn release_thread(&self, thread: &ThreadId) {
         // A Codex that does not take this keeps a thread loaded on which nothing runs: no harm is done.
         let _ = self.call(&ThreadUnsubscribe { thread_id: thread.clone() }).await;
+    }
+
+    /// Makes Codex unload an idle thread, so that the next resume applies what it asks for: Codex ignores that while a thread is
+    /// loaded, and only an archived one is unloaded at once. Its background commands end. A refusal is no error as long as the
+    /// thread is not loaded afterwards; an engine that ends in between leaves an archived thread, which
+    /// [`Self::restore_thread`] restores.
+    pub async fn unload_thread(&self, thread: &ThreadId) -> Result<(), CallError> {
+        let archived = self.call(&ThreadArchive { thread_id: thread.clone() }).await.map(drop);
+        faults::point("codex:archived").await;
+        self.restore_thread(thread).await?;
+        match archived {
+            Ok(()) => Ok(()),
+            Err(error) if self.loaded_threads().await?.contains(thread) => Err(error),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes a thread out of the archive, if it is there.
+    pub async fn restore_thread(&self, thread: &ThreadId) -> Result<(), CallError> {
+        match self.call(&ThreadUnarchive { thread_id: thread.clone() }).await {
+            // It was not archived, or this Codex cannot say so.
+            Ok(_) | Err(CallError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a thread has exactly the sandbox and the approval policy that are asked for.
+    pub fn is_as_asked(&self, standing: &PowerCheck, asked: &ThreadStart) -> bool {
+        power::is_as_asked(asked, &standing.in_force, self.codex_home())
     }
 
     /// Archives a thread on which nothing ever ran.

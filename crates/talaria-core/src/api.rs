@@ -11,6 +11,7 @@ mod import;
 mod memory;
 mod memory_import;
 mod offers;
+mod permissions;
 mod problem;
 mod request;
 mod review;
@@ -35,6 +36,7 @@ pub use memory::{
 };
 pub use memory_import::{AgentProgram, MemoryImport, MemoryImportFile, MemoryImported, MemoryImportedFile};
 pub use offers::{AccountInfo, EffortOffer, LookAt, ModelOffer, Offers};
+pub use permissions::{PermissionsChange, PermissionsInForce, SessionPermissions};
 pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use review::ReviewInfo;

@@ -364,6 +364,12 @@ pub struct Started {
     pub codex: String,
     /// The file in which Codex keeps the conversation.
     pub path: Option<String>,
+    /// Whether commands may use the network, if that was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<bool>,
+    /// Directories that commands may write besides the working directory, if that was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub writable_roots: Option<Vec<String>>,
 }
 
 impl Started {

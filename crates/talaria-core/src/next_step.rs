@@ -177,9 +177,9 @@ impl NextStep {
             Self::ApplyTask { task } => format!("talaria task apply {task}"),
             Self::SendTask { task } => format!("talaria task send {task} \"…\""),
             Self::WriteElsewhere => "name another file with -o".to_owned(),
-            Self::Login => "run `codex login`, then try again".to_owned(),
+            Self::Login => "run `talaria login`, then try again".to_owned(),
             Self::CheckProvider { provider } => format!(
-                "check the key of the provider {provider} and its entry in Codex's config.toml; `codex login` helps only \
+                "check the key of the provider {provider} and its entry in Codex's config.toml; `talaria login` helps only \
                  if that provider uses it"
             ),
             Self::RetryLater => "wait a little, then send the prompt again".to_owned(),

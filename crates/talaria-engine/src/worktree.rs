@@ -38,7 +38,7 @@ pub use apply::AppliedPatch;
 pub use changes::{ChangedFile, Commit, FileStatus, WorktreeChanges};
 pub use discard::{DiscardedWorktree, Force};
 pub use error::WorktreeError;
-pub use listing::known_files;
+pub use listing::{UncommittedChanges, known_files, uncommitted};
 pub use make::make;
 pub use talaria_core::api::Dirty;
 

@@ -36,6 +36,8 @@ pub fn session_started() -> Event {
         approval: "on-request".into(),
         codex: "0.166.0".into(),
         path: None,
+        network: None,
+        writable_roots: None,
     }))
 }
 

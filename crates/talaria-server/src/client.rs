@@ -25,11 +25,11 @@ use talaria_core::api::{
     Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
     LookAt, MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal,
     MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
-    Offers, OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RenameSession, RequestInfo,
-    Said, Say, SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, SkillDone,
-    SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
-    StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
-    UsageBy, UsageQuery, UsageSum,
+    Offers, OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned,
+    RenameSession, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionPermissions,
+    SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
+    SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery, UsageSum,
 };
 use talaria_core::principal::Principal;
 
@@ -188,6 +188,20 @@ impl Client {
     /// Changes the title of a conversation.
     pub async fn rename(&self, id: &str, title: &str) -> Result<SessionInfo, ClientError> {
         self.post(&route::RENAME, Some(id), &RenameSession { title: title.to_owned() }).await
+    }
+
+    /// Returns the permissions of a conversation: requested and in force.
+    pub async fn permissions(&self, id: &str) -> Result<SessionPermissions, ClientError> {
+        self.get(&route::PERMISSIONS, Some(id), &[]).await
+    }
+
+    /// Changes the permissions of a conversation from its next turn on.
+    pub async fn change_permissions(
+        &self,
+        id: &str,
+        change: &PermissionsChange,
+    ) -> Result<SessionPermissions, ClientError> {
+        self.post(&route::CHANGE_PERMISSIONS, Some(id), change).await
     }
 
     /// Asks what a conversation in a folder would start with. A Codex may have to be started for it.

@@ -9,9 +9,9 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryImport,
-    MemoryQuery, MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, Problem, ProblemCode, Prune,
-    RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop,
-    StopBackground, TaskQuery, UsageQuery,
+    MemoryQuery, MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, PermissionsChange, Problem,
+    ProblemCode, Prune, RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery,
+    SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery, UsageQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -24,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, NumberedRange, Of, PAGE, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 45] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 47] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -37,6 +37,8 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::INTERRUPT, post(interrupt)),
         (route::COMPACT, post(compact)),
         (route::RENAME, post(rename)),
+        (route::PERMISSIONS, get(permissions)),
+        (route::CHANGE_PERMISSIONS, post(change_permissions)),
         (route::FOLLOW, get(follow)),
         (route::SHELL, post(shell)),
         (route::EVENTS, get(events)),
@@ -123,6 +125,14 @@ async fn compact(Of(engine): Of, Id(id): Id, Given(compact): Given<Compact>) -> 
 
 async fn rename(Of(engine): Of, Id(id): Id, Given(rename): Given<RenameSession>) -> Response {
     answer_from_task(async move { engine.rename(&id, rename).await }).await
+}
+
+async fn permissions(Of(engine): Of, Id(id): Id) -> Response {
+    answer_from_task(async move { engine.permissions(&id).await }).await
+}
+
+async fn change_permissions(Of(engine): Of, Id(id): Id, Given(change): Given<PermissionsChange>) -> Response {
+    answer_from_task(async move { engine.change_permissions(&id, change).await }).await
 }
 
 async fn follow(Of(engine): Of, Id(id): Id, Asked(from): Asked<From>, headers: HeaderMap) -> Response {

@@ -139,6 +139,8 @@ routes! {
     INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" [Conflict] "Asks the running turn to stop."
     COMPACT "compact" Post "/v1/sessions/{id}/compact" [Conflict Busy Codex] "Compacts a conversation, in a separate turn."
     RENAME "rename" Post "/v1/sessions/{id}/title" [] "Changes the title of a conversation."
+    PERMISSIONS "permissions" Get "/v1/sessions/{id}/permissions" [] "Returns the permissions of a conversation: requested and in force."
+    CHANGE_PERMISSIONS "change_permissions" Post "/v1/sessions/{id}/permissions" [Conflict] "Changes the permissions of a conversation from its next turn on."
     FOLLOW "follow" Get "/v1/sessions/{id}/stream" [] "Streams the events of a conversation: the stored ones, then new ones."
     SHELL "shell" Post "/v1/shell" [Unknown Ambiguous Conflict Codex] "Runs a command line in the sandbox of a conversation, and streams its output."
     EVENTS "events" Get "/v1/sessions/{id}/events" [] "Reads stored events, a page at a time."

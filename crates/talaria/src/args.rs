@@ -16,6 +16,7 @@ mod exec;
 mod first_prompt;
 mod help;
 mod import;
+mod login;
 mod mcp;
 mod measure;
 mod memory;
@@ -38,6 +39,7 @@ pub(crate) use engine::{Serve, Service, ServiceAction, Status, Stop};
 pub(crate) use exec::{Approve, Exec};
 pub(crate) use help::Help;
 pub(crate) use import::{AgentImport, Hermes, Import, ImportSource};
+pub(crate) use login::Login;
 pub(crate) use mcp::Mcp;
 pub(crate) use memory::{Memory, MemoryAction};
 pub(crate) use migrate::Migrate;
@@ -138,6 +140,8 @@ pub(crate) enum Command {
     /// Install or update the Codex that Talaria is tested with
     #[command(after_help = SETUP_EXAMPLES)]
     Setup,
+    /// Log in to Codex: with ChatGPT or with an API key
+    Login(Login),
     /// Print the help of Talaria or of a command
     Help(Help),
     /// Print a completion script for your shell

@@ -10,7 +10,7 @@ use talaria_core::preferences::Preferences;
 use talaria_core::runtime::Runtime;
 use talaria_server::client::Client;
 use talaria_tui::chat::commands::SlashCommand;
-use talaria_tui::chat::contract::ChatEffect;
+use talaria_tui::chat::contract::{ChatEffect, PromptDraft};
 
 use crate::engine::{self, refused, refused_id};
 use crate::last_open::LastOpen;
@@ -20,12 +20,14 @@ use crate::trouble::{Trouble, complain, exit};
 use crate::{args, input};
 
 mod chat_context;
+mod clipboard;
 mod commands;
 mod driver;
 mod errand;
 mod exit_message;
 mod files;
 mod history;
+mod login;
 mod loop_offers;
 mod pending_wishes;
 mod plain;
@@ -76,6 +78,9 @@ pub(crate) async fn run(options: args::Chat, prompt: Option<String>) -> Result<u
         return Err(Trouble::new(exit::USAGE, "a prompt needs a conversation to go to")
             .try_this("name one: `talaria --resume ID PROMPT`; or `talaria --last PROMPT`"));
     }
+    let images = options.image.iter().map(|image| input::image_path(image)).collect::<Result<Vec<_>, _>>()?;
+    let draft = PromptDraft { text: prompt.unwrap_or_default(), images };
+    let prompt = Some(draft).filter(|draft| *draft != PromptDraft::default());
     let wanted = Preferences { model, effort, sandbox, approval, mode };
     let history = History::in_home(settings.home.root());
     let said = history.read();

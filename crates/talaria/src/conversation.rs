@@ -11,7 +11,6 @@ use std::time::Duration;
 use talaria_core::api::{AnswerRequest, Interrupt, Numbered};
 use talaria_core::event::{Event, Started, Usage};
 use talaria_core::ids::{SessionId, TicketId};
-use talaria_core::next_step::NextStep;
 use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::Who;
 use talaria_server::client::{Client, ClientError};
@@ -43,8 +42,6 @@ pub(crate) struct Followed<'a> {
     pub(crate) after: i64,
     /// Up to here it has happened already: what was asked then may be answered.
     pub(crate) past: i64,
-    /// How to log in to the Codex that runs it, where `codex login` would be another one.
-    pub(crate) login: Option<String>,
     /// What leaving means.
     pub(crate) bond: Bond,
 }
@@ -287,11 +284,6 @@ fn take_event(
             _ => {}
         }
         return None;
-    }
-    if let (Event::Outcome(report), Some(login)) = (&mut numbered.event, &followed.login)
-        && report.next_step == Some(NextStep::Login)
-    {
-        **report = report.as_ref().clone().with_hint(login.clone());
     }
     face.show(&numbered);
     match numbered.event {

@@ -158,7 +158,7 @@ async fn tell(
     };
     let started = unless_stopped(stops, with_progress("starting Codex", starting), stopped(STOPPED)).await?;
     let SessionStarted { id: session, turn, after, .. } = started;
-    let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Demo };
+    let followed = Followed { client, session, turn, after, past: after, bond: Bond::Demo };
     let renderer = Box::new(TerminalRenderer::new(io::stdout(), look::of_stdout()));
     let answerer = person_or(Answerer::Demo, renderer.as_ref());
     conversation::run(&followed, renderer, answerer, stops).await

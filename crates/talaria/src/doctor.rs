@@ -112,14 +112,14 @@ mod tests {
         let plain = Look { color: false, width: None, live: false, unicode: true };
         let rows = [
             Check::ok("config", "no file; defaults hold"),
-            Check::problem("login", "nobody is logged in\nsecond line", "run `codex login`"),
+            Check::problem("login", "nobody is logged in\nsecond line", "run `talaria login`"),
         ];
         let text: String = rows.iter().map(|row| table_row(row, plain).text()).collect();
         expect![[r#"
             ok       config        no file; defaults hold
             problem  login         nobody is logged in
                                    second line
-                                   -> run `codex login`
+                                   -> run `talaria login`
         "#]]
         .assert_eq(&text);
     }

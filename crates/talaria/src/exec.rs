@@ -25,7 +25,7 @@ use crate::keyboard::Keyboard;
 use crate::last_open::LastOpen;
 use crate::output::{for_people, print};
 use crate::progress::with_progress;
-use crate::settings::{Settings, login_elsewhere, warn_of_program};
+use crate::settings::{Settings, warn_of_program};
 use crate::stops::{Stops, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 use crate::{caller, input, look};
@@ -65,8 +65,7 @@ async fn run_turn(options: &Exec) -> Result<u8, Trouble> {
     let SessionStarted { id: session, turn, after, codex, .. } = started;
     warn_of_program(codex.as_ref());
     LastOpen::in_home(settings.home.root()).note(&session);
-    let login = codex.as_ref().and_then(login_elsewhere);
-    let followed = Followed { client: &client, session, turn, after, past: after, login, bond: Bond::Owner };
+    let followed = Followed { client: &client, session, turn, after, past: after, bond: Bond::Owner };
     follow(options, &followed, &mut stops).await
 }
 
@@ -98,7 +97,7 @@ async fn attach(options: &Exec, id: &str) -> Result<u8, Trouble> {
         Some(turn) => {
             let (turn, past) = (turn.turn, detail.info.last_seq);
             let bond = Bond::Owner;
-            let followed = Followed { client: &client, session, turn, after: 0, past, login: None, bond };
+            let followed = Followed { client: &client, session, turn, after: 0, past, bond };
             follow(options, &followed, &mut stops).await
         }
         None => show_last(options, &detail),

@@ -35,6 +35,7 @@ mod leftover_text;
 mod line_loop;
 mod line_reader;
 mod lines_file;
+mod login;
 mod look;
 mod mcp;
 mod memory;
@@ -129,6 +130,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Demo => demo::run().await,
             Command::Doctor(options) => doctor::run(&options).await,
             Command::Setup => setup::run().await,
+            Command::Login(options) => login::run(&options).await,
             Command::Help(options) => help(&options),
             Command::Completions(options) => shell_help::completions(&options),
             Command::Man(options) => shell_help::man(&options),

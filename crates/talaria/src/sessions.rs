@@ -6,6 +6,7 @@ use talaria_core::api::{SearchHit, SessionInfo, SessionQuery};
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
 use talaria_server::client::Client;
+use talaria_tui::chat::folder;
 
 use crate::advice::Reader;
 use crate::amounts::ago;
@@ -18,6 +19,9 @@ use crate::settings::Settings;
 use crate::trouble::Trouble;
 use talaria_render::sheet::Sheet;
 use talaria_render::{Look, Paint, Style, StyledText, cut, plain_line, with_exit};
+
+/// From this width on folders are shown whole.
+const WIDE: usize = 100;
 
 mod compact;
 mod export;
@@ -87,15 +91,22 @@ pub(crate) fn list(sessions: &[SessionInfo], now: Timestamp, look: Look, reader:
     if sessions.is_empty() {
         return format!("no conversations; {}\n", reader.says(&NextStep::StartSession)).into();
     }
-    let mut sheet = Sheet::new(&["id", "", "updated", "title"], "title");
+    let mut sheet = Sheet::new(&["id", "", "updated", "title", "folder", "model"], "title");
+    let is_wide = look.width.is_none_or(|width| width >= WIDE);
+    let home = std::env::var("HOME").ok();
     for info in sessions {
+        let folder = folder::shown(&info.cwd, home.as_deref());
+        // Where there is little room, its own name says most.
+        let name = || folder.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&folder).to_owned();
+        let folder = if is_wide { folder.clone() } else { name() };
+        let model = info.model.clone().unwrap_or_default();
         let id = info.task.clone().unwrap_or_else(|| look::session_id(&info.id, look).to_owned());
         let running = match (info.running, info.queued) {
             (_, true) => "queued",
             (true, false) => "running",
             (false, false) => "",
         };
-        sheet.row([id, running.to_owned(), ago(info.updated_at, now), info.title.clone()]);
+        sheet.row([id, running.to_owned(), ago(info.updated_at, now), info.title.clone(), folder, model]);
     }
     sheet.show(look)
 }

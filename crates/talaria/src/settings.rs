@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use talaria_codex::locate::{CodexBinary, CodexOrigin, CodexSearch, LocateError, locate};
+use talaria_codex::locate::{CodexBinary, CodexSearch, LocateError, locate};
 use talaria_core::api::CodexProgram;
 use talaria_core::config::{Config, ConfigProblem, Severity};
 use talaria_core::version::{PINNED, Support, Version, support};
@@ -87,18 +87,8 @@ pub(crate) fn codex_trouble(error: &LocateError) -> Trouble {
     Trouble::new(exit::CODEX, "cannot use Codex").because(error).try_this(error.next_step())
 }
 
-/// How to log in to this Codex: one that is not on PATH has to be named in full.
-pub(crate) fn login_hint(codex: &CodexBinary) -> String {
-    match codex.origin {
-        CodexOrigin::Path => "run `codex login`".to_owned(),
-        CodexOrigin::Configured | CodexOrigin::Installed => format!("run `{} login`", codex.path.display()),
-    }
-}
-
-/// How to log in to the Codex that runs a turn, where `codex login` would be another one.
-pub(crate) fn login_elsewhere(codex: &CodexProgram) -> Option<String> {
-    (codex.origin != CodexOrigin::Path).then(|| format!("run `{} login`", codex.path))
-}
+/// How to log in to the Codex that is used.
+pub(crate) const LOGIN_HINT: &str = "run `talaria login`";
 
 /// Warns about a Codex whose version was not tested.
 pub(crate) fn warn_of_version(version: &Version) {

@@ -6,7 +6,7 @@ use talaria_core::version::PINNED;
 use talaria_home::home::TalariaHome;
 
 use crate::bar::Bar;
-use crate::settings::{Settings, login_hint};
+use crate::settings::{LOGIN_HINT, Settings};
 use crate::stops::{Stops, stopped, unless_stopped};
 use crate::trouble::{Trouble, complain, exit};
 
@@ -25,7 +25,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     // The one that is used may be another one: say so, or the person wonders why nothing changed.
     match settings.codex().await {
         Ok(used) if used.origin == CodexOrigin::Installed => {
-            complain(&format!("Next: {}, then `talaria doctor`.\n", login_hint(&used)));
+            complain(&format!("Next: {}, then `talaria doctor`.\n", LOGIN_HINT));
         }
         Ok(used) => complain(&used_instead(&used)),
         Err(trouble) => return Err(trouble),

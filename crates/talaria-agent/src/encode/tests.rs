@@ -742,6 +742,8 @@ fn our_search_has_another_name_where_the_provider_reserves_that() {
     assert_eq!(names(&builtin_profile("openai").unwrap()).1, "web_search");
     assert_eq!(own_name(&profile, "search_web".to_owned()), "web_search");
     assert_eq!(own_name(&builtin_profile("openai").unwrap(), "search_web".to_owned()), "search_web");
+}
+
 #[test]
 fn every_chat_server_gets_text_without_pictures_as_one_string() {
     for profile in builtin_profiles().into_iter().filter(|one| one.family == ModelFamily::Chat) {

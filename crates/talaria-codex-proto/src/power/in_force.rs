@@ -113,6 +113,25 @@ impl SandboxInForce {
         }
     }
 
+    /// May commands use the network? Nothing is said about a sandbox that this build does not know.
+    pub fn known_network(&self) -> Option<bool> {
+        match self {
+            Self::Unknown(_) => None,
+            known => Some(known.has_network()),
+        }
+    }
+
+    /// The directories that may be written besides `cwd`; none are named where all or an unknown set may be.
+    pub fn known_roots(&self, cwd: &str) -> Option<Vec<String>> {
+        match self {
+            Self::ReadOnly { .. } => Some(Vec::new()),
+            Self::WorkspaceWrite { roots, .. } => {
+                Some(roots.iter().filter(|root| root.as_str() != cwd).cloned().collect())
+            }
+            Self::FullAccess | Self::Unknown(_) => None,
+        }
+    }
+
     /// May commands use the network, as far as is known?
     pub fn has_network(&self) -> bool {
         match self {

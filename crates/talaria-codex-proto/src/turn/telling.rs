@@ -175,6 +175,7 @@ impl Turn {
             | Notification::DeprecationNotice(_)
             | Notification::SkillsChanged(_)
             | Notification::AccountUpdated(_)
+            | Notification::LoginCompleted(_)
             | Notification::RawItemCompleted(_)
             | Notification::RawResponseCompleted(_)
             | Notification::RemoteControlChanged(_) => return,

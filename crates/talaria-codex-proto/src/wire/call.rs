@@ -6,6 +6,7 @@
 
 mod command;
 mod installed;
+mod login;
 mod offered;
 mod side;
 mod terminals;
@@ -23,6 +24,7 @@ pub use installed::{
     Marketplace, MarketplaceError, PluginList, PluginListReply, UserConfig, UserConfigRead,
     UserConfigReadReply, WirePlugin,
 };
+pub use login::{LoginCancel, LoginStart, LoginStartReply};
 pub use offered::{ModelList, ModelListReply, RateLimitsRead, RateLimitsReadReply, WireEffort, WireModel};
 pub use side::{ThreadFork, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
 pub use terminals::{
@@ -32,7 +34,7 @@ pub use terminals::{
 pub use thread::{
     ApprovalsReviewer, DynamicTool, DynamicToolKind, InjectedMessage, Thread, ThreadArchive, ThreadCompact,
     ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadStart, ThreadStartReply,
-    ThreadUnsubscribe,
+    ThreadUnarchive, ThreadUnsubscribe,
 };
 
 use super::history::ThreadReadReply;
@@ -62,6 +64,7 @@ call!(ThreadRead, "thread/read", ThreadReadReply);
 call!(ThreadInjectItems, "thread/inject_items", IgnoredAny);
 call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 call!(ThreadArchive, "thread/archive", IgnoredAny);
+call!(ThreadUnarchive, "thread/unarchive", IgnoredAny);
 call!(ThreadFork, "thread/fork", ThreadStartReply);
 call!(ThreadSample, "thread/sample", ThreadSampleReply);
 call!(ThreadSampleCancel, "thread/sample/cancel", IgnoredAny);
@@ -74,6 +77,8 @@ call!(TurnStart, "turn/start", TurnStartReply);
 call!(TurnSteer, "turn/steer", TurnSteerReply);
 call!(TurnInterrupt, "turn/interrupt", IgnoredAny);
 call!(AccountRead, "account/read", AccountReadReply);
+call!(LoginStart, "account/login/start", LoginStartReply);
+call!(LoginCancel, "account/login/cancel", IgnoredAny);
 call!(ModelList, "model/list", ModelListReply);
 call!(RateLimitsRead, "account/rateLimits/read", RateLimitsReadReply);
 call!(ConfigRead, "config/read", ConfigReadReply);
@@ -91,6 +96,7 @@ pub const METHODS: &[&str] = &[
     ThreadInjectItems::METHOD,
     ThreadUnsubscribe::METHOD,
     ThreadArchive::METHOD,
+    ThreadUnarchive::METHOD,
     ThreadFork::METHOD,
     ThreadCompact::METHOD,
     ThreadLoadedList::METHOD,
@@ -99,6 +105,8 @@ pub const METHODS: &[&str] = &[
     TurnSteer::METHOD,
     TurnInterrupt::METHOD,
     AccountRead::METHOD,
+    LoginStart::METHOD,
+    LoginCancel::METHOD,
     RateLimitsRead::METHOD,
     ModelList::METHOD,
     ConfigRead::METHOD,

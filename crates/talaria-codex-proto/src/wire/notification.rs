@@ -114,6 +114,7 @@ notifications! {
     "thread/queue/changed" => QueueChanged(ThreadOnly),
     "skills/changed" => SkillsChanged(Unscoped),
     "account/updated" => AccountUpdated(Unscoped),
+    "account/login/completed" => LoginCompleted(LoginCompletedParams),
 }
 
 /// The conversation and turn that a message belongs to.
@@ -205,6 +206,7 @@ scoped! {
     WarningParams: |p| p.thread_id.as_ref(), |_| None;
     Summary: |_| None, |_| None;
     Unscoped: |_| None, |_| None;
+    LoginCompletedParams: |_| None, |_| None;
     McpStatusParams: |p| p.thread_id.as_ref(), |_| None;
     RawItemParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
     RawResponseParams: |p| Some(&p.thread_id), |p| Some(&p.turn_id);
@@ -435,6 +437,18 @@ pub struct Summary {
 /// Parameters that Talaria does not read.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Unscoped {}
+
+/// The end of a login.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoginCompletedParams {
+    pub success: bool,
+    #[serde(default)]
+    pub error: Option<String>,
+    /// Which login; none for one with a key.
+    #[serde(default)]
+    pub login_id: Option<String>,
+}
 
 /// The state of an MCP server.
 #[derive(Clone, Debug, Deserialize)]

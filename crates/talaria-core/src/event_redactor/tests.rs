@@ -212,7 +212,7 @@ macro_rules! samples {
 samples!(events -> Event {
     Event::SessionStarted(_) => [Event::SessionStarted(Box::new(Started {
         thread: thread(), cwd: words(), model: words(), provider: words(), effort: some(), sandbox: words(),
-        approval: words(), codex: words(), path: some(),
+        approval: words(), codex: words(), path: some(), network: Some(true), writable_roots: Some(vec![words()]),
     }))],
     Event::Ledger { .. } => [
         Event::Ledger { stage: Stage::Sent, client_id: some(), after: Some(TurnId::new("u")) },

@@ -11,6 +11,7 @@ pub(crate) mod catalog;
 pub(crate) mod compaction;
 pub(crate) mod input;
 pub(crate) mod opening;
+mod permissions;
 pub(crate) mod provider_health;
 pub(crate) mod providers;
 pub(crate) mod renaming;

@@ -38,6 +38,7 @@ mod limits;
 mod loaded;
 mod memory;
 mod notify;
+mod permissions;
 mod places;
 mod pool;
 mod recall;

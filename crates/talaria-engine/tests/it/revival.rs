@@ -228,6 +228,8 @@ fn before(codex: &str) -> Started {
         approval: "untrusted".to_owned(),
         codex: codex.to_owned(),
         path: None,
+        network: None,
+        writable_roots: None,
     }
 }
 

@@ -22,10 +22,10 @@ use talaria_codex_proto::hiding::{ExpectedSandbox, HiddenPaths, HidingStart};
 use talaria_codex_proto::project;
 use talaria_codex_proto::wire::call::{
     ApprovalsReviewer, Call, CommandExec, CommandTerminate, ContextEntry, DynamicTool, DynamicToolKind,
-    EffectiveConfig, InjectedMessage, METHODS, ModelList, PluginList, RateLimitsRead, SandboxPolicy,
-    TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive, ThreadCompact, ThreadFork,
-    ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadSample, ThreadSampleCancel,
-    ThreadStart, ThreadUnsubscribe, TurnStart, UserConfigRead,
+    EffectiveConfig, InjectedMessage, LoginCancel, LoginStart, METHODS, ModelList, PluginList,
+    RateLimitsRead, SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive,
+    ThreadCompact, ThreadFork, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadSample,
+    ThreadSampleCancel, ThreadStart, ThreadUnarchive, ThreadUnsubscribe, TurnStart, UserConfigRead,
 };
 use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
@@ -209,6 +209,12 @@ async fn send_the_rest(host: &Arc<Host>) {
     host.call(&ThreadInjectItems { thread_id: thread_id.clone(), items }).await.unwrap();
     host.call(&ThreadUnsubscribe { thread_id: thread_id.clone() }).await.unwrap();
     host.call(&ThreadArchive { thread_id: thread_id.clone() }).await.unwrap();
+    host.call(&ThreadUnarchive { thread_id: thread_id.clone() }).await.unwrap();
+    let api_key = "sk-test".to_owned();
+    for start in [LoginStart::ApiKey { api_key }, LoginStart::Chatgpt, LoginStart::ChatgptDeviceCode] {
+        host.call(&start).await.unwrap();
+    }
+    host.call(&LoginCancel { login_id: "l".to_owned() }).await.unwrap();
     host.call(&ThreadLoadedList {}).await.unwrap();
     host.call(&ThreadCompact { thread_id: thread_id.clone() }).await.unwrap();
     for cursor in [None, Some("next".to_owned())] {
@@ -275,6 +281,9 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
         on("model/list", [answer(json!({ "data": [], "nextCursor": null }))]),
         on("account/rateLimits/read", [answer(json!({ "rateLimits": {} }))]),
         on("thread/archive", [answer(json!({}))]),
+        on("thread/unarchive", [answer(json!({}))]),
+        on("account/login/start", [answer(json!({ "type": "apiKey" }))]),
+        on("account/login/cancel", [answer(json!({ "status": "canceled" }))]),
         on("thread/sample", [answer(json!({ "responseId": "r", "sourceTurnId": TURN, "text": null }))]),
         on("thread/sample/cancel", [answer(json!({}))]),
         on("thread/backgroundTerminals/terminate", [answer(json!({ "terminated": true }))]),

@@ -18,6 +18,9 @@ pub use table::TABLE;
 pub(crate) use words::split_spelled;
 pub use words::{first_split, split, within_word};
 
+/// The word of `/permissions` for Shift-Tab: the other one of the modes `auto` and `approval-required`.
+pub const NEXT_MODE: &str = "next";
+
 /// A slash command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SlashCommand {
@@ -35,6 +38,14 @@ pub enum SlashCommand {
     Model(Vec<String>),
     /// Think this much from the next turn; without one there is a list.
     Reasoning(Option<String>),
+    /// Show the permissions of the conversation, or change them from the next turn on.
+    Permissions(Vec<String>),
+    /// Log in to Codex, with a code on another device, or cancel that.
+    Login(Option<String>),
+    /// Show what is not committed in the folder.
+    Diff,
+    /// Copy the last answer to the clipboard.
+    Copy,
     /// Shorten the conversation.
     Compact,
     /// Token usage.
@@ -241,6 +252,10 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
         SlashCommand::Sessions => "sessions",
         SlashCommand::Search(_) => "search",
         SlashCommand::Model(_) => "model",
+        SlashCommand::Permissions(_) => "permissions",
+        SlashCommand::Login(_) => "login",
+        SlashCommand::Diff => "diff",
+        SlashCommand::Copy => "copy",
         SlashCommand::Reasoning(_) => "reasoning",
         SlashCommand::Compact => "compact",
         SlashCommand::Usage => "usage",

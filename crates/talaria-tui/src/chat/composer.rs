@@ -51,6 +51,8 @@ pub enum Reaction {
     WantNames,
     /// Something on the screen; and whether this path is an image file is wanted, by `image`.
     WantImage(String),
+    /// What the clipboard has is wanted, by `paste_image` or `paste`.
+    WantClipboard,
     /// The key means nothing here.
     NotMine,
 }
@@ -150,6 +152,16 @@ impl Composer {
             Some((next, _)) => Reaction::WantImage(next.clone()),
             None => Reaction::Changed,
         }
+    }
+
+    /// Inserts an image of the clipboard at the cursor.
+    pub fn paste_image(&mut self, path: &str) {
+        self.settle();
+        self.search = None;
+        self.popup = None;
+        let mut image = Fragment::image(path);
+        image.push(Fragment::plain(" "));
+        self.buffer.insert(image, Reason::Other);
     }
 
     fn attach(&mut self, range: Range<usize>, path: &str) {

@@ -108,6 +108,8 @@ pub enum ChatEffect {
     Names,
     /// Is this text, as it was pasted, the path of an image file? Answered by `News::Image`.
     Image(String),
+    /// What the clipboard has. Answered by `News::Clipboard`.
+    Clipboard,
     /// A shell command of the person. Answered by `News::ShellOutput` and `News::ShellEnded`.
     Shell(String),
     /// Stop the shell command.
@@ -129,6 +131,17 @@ pub struct LoopOffers {
     pub model: Option<String>,
     /// The providers that can be asked from here, each with the models that are known by name.
     pub providers: Vec<(String, Vec<String>)>,
+}
+
+/// What a clipboard has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClipboardContent {
+    /// An image, kept in this file.
+    Image(String),
+    /// Text.
+    Text(String),
+    /// Nothing that can be inserted, and why.
+    Nothing(String),
 }
 
 /// News from the driver.
@@ -196,6 +209,8 @@ pub enum News {
         /// The file, absolute, if it is one.
         path: Option<String>,
     },
+    /// What the clipboard has.
+    Clipboard(ClipboardContent),
     /// Output of a slash command.
     Reply(StyledText),
     /// The engine has taken the answer to this request.
@@ -242,6 +257,13 @@ pub enum News {
         model: Option<String>,
         /// The effort, if one was chosen.
         effort: Option<String>,
+    },
+    /// The permissions that the person wants from the next turn on; an event reports those in force.
+    PermissionsAsked {
+        /// The sandbox.
+        sandbox: Option<String>,
+        /// The approval policy.
+        approval: Option<String>,
     },
     /// It looks like this from now on.
     Theme(Theme),

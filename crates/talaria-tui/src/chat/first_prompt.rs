@@ -18,16 +18,18 @@ pub enum Opens {
 /// A prompt that waits for its conversation.
 #[derive(Debug)]
 pub(super) struct FirstPrompt {
-    text: String,
+    prompt: PromptDraft,
     is_opened: bool,
 }
 
 impl Chat {
-    /// Sends a prompt of the command line, now or once the conversation has been reported.
-    pub fn begin_with(&mut self, now: Duration, text: String, opens: Opens) {
+    /// Sends a prompt of the command line, now or once the conversation has been reported. Images without a text are left in
+    /// the input line.
+    pub fn begin_with(&mut self, now: Duration, prompt: PromptDraft, opens: Opens) {
         match opens {
-            Opens::Nothing => self.send_first(now, text),
-            Opens::Conversation => self.first = Some(FirstPrompt { text, is_opened: false }),
+            _ if prompt.text.is_empty() => self.composer.put_back(prompt),
+            Opens::Nothing => self.send_first(now, prompt),
+            Opens::Conversation => self.first = Some(FirstPrompt { prompt, is_opened: false }),
         }
     }
 
@@ -42,20 +44,24 @@ impl Chat {
     /// The conversation has been reported.
     pub(super) fn release_first(&mut self, now: Duration) {
         if let Some(first) = self.first.take() {
-            self.send_first(now, first.text);
+            self.send_first(now, first.prompt);
         }
     }
 
     /// The conversation cannot be followed, or was left: the person decides about the prompt.
     pub(super) fn return_first(&mut self) {
         if let Some(first) = self.first.take() {
-            self.composer.put_back(PromptDraft { text: first.text, images: Vec::new() });
+            self.composer.put_back(first.prompt);
         }
     }
 
-    fn send_first(&mut self, now: Duration, text: String) {
+    fn send_first(&mut self, now: Duration, mut prompt: PromptDraft) {
+        if !prompt.images.is_empty() {
+            // Before the markers.
+            prompt.text.push(' ');
+        }
         let is_typing = self.composer.is_busy();
-        self.composer.put_back(PromptDraft { text, images: Vec::new() });
+        self.composer.put_back(prompt);
         if is_typing {
             return self.flash(now, "the prompt of the command line is in the input line");
         }

@@ -11,9 +11,9 @@ use talaria_core::request::Answer;
 use talaria_guard::plain::{one_line, reveal_line};
 use talaria_guard::redact::redact;
 
-use super::commands::SlashCommand;
+use super::commands::{NEXT_MODE, SlashCommand};
 use super::composer::Reaction;
-use super::contract::{ChatEffect, ChatInput, Code, KeyPress, PromptDraft};
+use super::contract::{ChatEffect, ChatInput, ClipboardContent, Code, KeyPress, PromptDraft};
 use super::keys::Keys;
 use super::list::Picked;
 use super::panel::{Felt, Held, Panel, Request, Route};
@@ -60,6 +60,18 @@ impl Chat {
         let reaction = self.composer.paste(text);
         self.react(now, reaction);
         self.line_has_keyboard();
+    }
+
+    /// Inserts what the clipboard has. Text goes where a paste goes.
+    pub(super) fn insert(&mut self, now: Duration, content: ClipboardContent) {
+        match content {
+            ClipboardContent::Image(path) => {
+                self.composer.paste_image(&path);
+                self.line_has_keyboard();
+            }
+            ClipboardContent::Text(text) => self.paste(now, &text),
+            ClipboardContent::Nothing(why) => self.flash(now, &why),
+        }
     }
 
     fn key(&mut self, now: Duration, key: KeyPress) {
@@ -145,6 +157,10 @@ impl Chat {
         let reaction = self.composer.key(key);
         match (reaction, key.code) {
             (Reaction::NotMine | Reaction::Nothing, Code::Esc) => self.interrupt(),
+            // Beside a request it would be taken for a part of the answer.
+            (Reaction::NotMine | Reaction::Nothing, Code::BackTab) if self.panel.is_none() => {
+                self.run(now, SlashCommand::Permissions(vec![NEXT_MODE.to_owned()]));
+            }
             (reaction, _) => self.react(now, reaction),
         }
         self.line_has_keyboard();
@@ -341,6 +357,7 @@ impl Chat {
             Reaction::Shell(command) => self.start_shell(now, command),
             Reaction::WantFiles(letters) => self.wishes.push(ChatEffect::Files(letters)),
             Reaction::WantNames => self.wishes.push(ChatEffect::Names),
+            Reaction::WantClipboard => self.wishes.push(ChatEffect::Clipboard),
             Reaction::WantImage(pasted) => self.wishes.push(ChatEffect::Image(pasted)),
         }
         if is_line && let Some(line) = self.composer.history().newest_kept() {

@@ -95,6 +95,8 @@ pub(super) struct Known {
     pub(super) asked: RequestedSettings,
     /// Whether a turn was requested with it that has not ended. Only such a turn applies it.
     pub(super) is_brought: bool,
+    /// Whether the requested sandbox and approvals are those of the next turn, and not what the conversation began with.
+    pub(super) has_new_permissions: bool,
     pub(super) session: Option<Box<SessionInfo>>,
     pub(super) started: Option<Box<Started>>,
     /// The model that was asked and the one that answers instead, in the running turn.
@@ -127,6 +129,7 @@ impl Known {
             let RequestedSettings { sandbox, approval, .. } = self.flags.clone();
             self.asked = RequestedSettings { sandbox, approval, ..std::mem::take(&mut self.asked) };
         }
+        self.has_new_permissions = false;
         self.session = session;
         self.started = None;
         self.rerouted = None;
@@ -176,6 +179,19 @@ impl Known {
         self.is_brought = false;
     }
 
+    /// Other permissions are asked for, of this conversation or of the one that would begin.
+    pub(super) fn ask_permissions(&mut self, sandbox: Option<String>, approval: Option<String>) {
+        let is_in_force = |started: &Started| {
+            sandbox.as_ref() == Some(&started.sandbox) && approval.as_ref() == Some(&started.approval)
+        };
+        self.has_new_permissions = match &self.started {
+            Some(started) => !is_in_force(started),
+            None => self.session.is_some(),
+        };
+        self.asked = RequestedSettings { sandbox, approval, ..std::mem::take(&mut self.asked) };
+        self.is_brought = false;
+    }
+
     /// A turn is asked for, with what was chosen.
     pub(super) fn bring_asked(&mut self) {
         self.is_brought = true;
@@ -189,6 +205,13 @@ impl Known {
                 self.asked.provider = None;
                 self.asked.model = None;
                 self.asked.effort = None;
+                self.has_new_permissions &= !matches!(event, Event::SessionStarted(_));
+            }
+            // A turn of another client has them as well.
+            Event::SessionStarted(started) => {
+                let asked = (self.asked.sandbox.as_deref(), self.asked.approval.as_deref());
+                let real = (Some(started.sandbox.as_str()), Some(started.approval.as_str()));
+                self.has_new_permissions &= asked != real;
             }
             Event::Outcome(_) => self.is_brought = false,
             _ => {}
@@ -308,13 +331,18 @@ impl Known {
     pub(super) fn sandbox(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.sandbox.as_str());
         let offered = self.new_session_offers().and_then(|offers| offers.sandbox.as_deref());
-        self.setting(self.asked.sandbox.as_deref().filter(|_| running.is_none()), running, offered)
+        self.setting(self.permission(self.asked.sandbox.as_deref(), running), running, offered)
     }
 
     pub(super) fn approval(&self) -> Setting<'_> {
         let running = self.started.as_ref().map(|started| started.approval.as_str());
         let offered = self.new_session_offers().and_then(|offers| offers.approval.as_deref());
-        self.setting(self.asked.approval.as_deref().filter(|_| running.is_none()), running, offered)
+        self.setting(self.permission(self.asked.approval.as_deref(), running), running, offered)
+    }
+
+    /// A requested permission, if it is not yet in force.
+    fn permission<'a>(&self, asked: Option<&'a str>, running: Option<&str>) -> Option<&'a str> {
+        asked.filter(|_| running.is_none() || self.has_new_permissions)
     }
 
     /// Where the conversation works.

@@ -93,6 +93,7 @@ impl Chat {
                 let reaction = self.composer.image(&pasted, path.as_deref());
                 self.react(now, reaction);
             }
+            News::Clipboard(content) => self.insert(now, content),
             News::Reply(text) => self.note(Tone::Info, text),
             News::Answered { ticket } => self.confirm_answer(&ticket),
             News::Refused { what, prompt, ticket } => self.show_refusal(&what, prompt, ticket),
@@ -119,6 +120,7 @@ impl Chat {
                 self.known.choose(provider, model, effort);
                 self.know_models();
             }
+            News::PermissionsAsked { sandbox, approval } => self.known.ask_permissions(sandbox, approval),
             News::Theme(theme) => self.theme = theme,
             // It would take the keys in the middle of what is being typed.
             News::Pick { title, .. } if self.is_typing() => {

@@ -225,8 +225,9 @@ fn rules(known: &Known) -> Option<Part> {
     let approval = known.approval().value().map(|approval| format!("/{approval}")).unwrap_or_default();
     let is_open = sandbox == "danger-full-access";
     let style = if is_open { Style::BOLD.color(Color::Red) } else { Style::DIM };
-    let text = one_line(&format!("{sandbox}{approval}")).into_owned();
-    let shorter = if is_open { "no sandbox".to_owned() } else { one_line(sandbox).into_owned() };
+    let next = if known.has_new_permissions { " (next turn)" } else { "" };
+    let text = one_line(&format!("{sandbox}{approval}{next}")).into_owned();
+    let shorter = if is_open { "no sandbox".to_owned() } else { one_line(sandbox).into_owned() } + next;
     Some(Part { shorter: vec![shorter], ..Part::new(5, style, text) })
 }
 

@@ -193,6 +193,7 @@ fn key(name: &str) -> KeyPress {
     key.code = match rest {
         "Enter" => Code::Enter,
         "Esc" => Code::Esc,
+        "Tab" if key.shift => Code::BackTab,
         "Tab" => Code::Tab,
         "Backspace" => Code::Backspace,
         "Up" => Code::Up,

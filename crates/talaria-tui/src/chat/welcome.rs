@@ -87,7 +87,8 @@ fn missing(known: &Known) -> Vec<(String, String)> {
     };
     let told = known.missing.iter().map(|missing| (missing.what.clone(), missing.remedy.clone()));
     let login = known.offers.as_ref().filter(|offers| offers.account.needed && known.missing.is_empty());
-    let login = login.map(|_| ("not logged in to Codex".to_owned(), "run `codex login`".to_owned()));
+    let login = login
+        .map(|_| ("not logged in to Codex".to_owned(), "/login, or `talaria login` in a shell".to_owned()));
     away.into_iter().chain(told).chain(login).collect()
 }
 

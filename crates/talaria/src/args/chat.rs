@@ -1,5 +1,7 @@
 //! `talaria` without a command: the conversation in the terminal.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::AskedSettings;
@@ -8,6 +10,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   talaria                          # a conversation in this directory; /help lists commands
   talaria \"fix the test\"           # the same, beginning with this prompt
+  talaria --image shot.png \"why is it cut off?\"
   talaria -- explain               # a prompt of one word
   talaria --last                   # continue where you left off
   talaria resume                   # choose a conversation from a list
@@ -42,6 +45,9 @@ pub(crate) struct Chat {
     /// most recently active one; without any, the last one anywhere
     #[arg(long, conflicts_with_all = ["cwd", "sandbox", "approval", "mode"])]
     pub(crate) last: bool,
+    /// Send an image file with the prompt, or with your first message (may be given several times)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     /// Line by line, without redrawing: for screen readers, pipes and slow terminals
     #[arg(long)]
     pub(crate) plain: bool,
@@ -77,6 +83,7 @@ impl Resume {
             words: Vec::new(),
             resume: Some(self.id.unwrap_or_else(|| PICK.to_owned())),
             last: false,
+            image: Vec::new(),
             plain: self.plain,
             asked: AskedSettings::default(),
         };

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use talaria_codex::locate::CodexBinary;
 use talaria_core::api::{
-    Kind, LookAt, NewSession, NewTurn, Offers, Problem, ProblemCode, SessionInfo, SessionStarted,
+    Kind, LookAt, NewSession, NewTurn, Offers, PermissionsChange, Problem, ProblemCode, SessionInfo,
+    SessionStarted,
 };
 use talaria_core::ids::SessionId;
 use talaria_core::model_choice::{ModelChoice, UnlistedModel, check_choice};
+use talaria_core::policy::Answers;
 use talaria_core::preferences::Preferences;
 use talaria_core::provider::OPENAI_PROVIDER;
 use talaria_core::runtime::{Runtime, RuntimeChoice, is_rerouted, runtime_for};
@@ -65,6 +67,8 @@ pub(crate) struct Chosen {
     pub(crate) provider: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) effort: Option<String>,
+    /// The permissions of the conversation that would begin; a conversation that there is has its own, which the engine keeps.
+    pub(crate) permissions: PermissionsChange,
 }
 
 /// Why no turn is known to have begun.
@@ -74,6 +78,14 @@ pub(crate) enum Unstarted {
     Refused(Trouble),
     /// The connection broke: it may have.
     Unknown(Trouble),
+}
+
+impl Chosen {
+    /// Was a sandbox or a policy chosen by itself? Then a person answers, whatever mode the configuration names.
+    fn names_permissions(&self) -> bool {
+        let PermissionsChange { mode, sandbox, approval, .. } = &self.permissions;
+        mode.is_none() && (sandbox.is_some() || approval.is_some())
+    }
 }
 
 impl ChatContext {
@@ -163,6 +175,23 @@ impl ChatContext {
         }
     }
 
+    /// The permissions of a new conversation: what was chosen, else the command line arguments. A chosen mode replaces both; a
+    /// chosen sandbox or policy replaces a mode.
+    pub(crate) fn permissions(&self, chosen: &Chosen) -> Preferences {
+        let PermissionsChange { mode, sandbox, approval, .. } = chosen.permissions;
+        let wanted = &self.wanted;
+        if mode.is_some() {
+            return Preferences { mode, sandbox, approval, ..wanted.clone() };
+        }
+        if !chosen.names_permissions() {
+            return wanted.clone();
+        }
+        let config = &self.settings.config;
+        let sandbox = sandbox.or_else(|| wanted.sandbox(config));
+        let approval = approval.or_else(|| wanted.approval(config));
+        Preferences { mode: None, sandbox, approval, ..wanted.clone() }
+    }
+
     /// How replies are written now. Always as for a person: a diff that a program could read might command a terminal.
     pub(crate) fn look(&self) -> Look {
         let found = Look { live: true, ..look::of_stdout() };
@@ -233,7 +262,8 @@ impl ChatContext {
             provider: chosen.provider.clone(),
             model: chosen.model.clone(),
             effort: chosen.effort.clone(),
-            mode: self.wanted.mode,
+            mode: self.permissions(chosen).mode,
+            answers: chosen.names_permissions().then_some(Answers::Person),
             caller: caller::describe(),
             ..NewTurn::default()
         })
@@ -261,7 +291,7 @@ impl ChatContext {
                 Err(error) => Err(Unstarted::Refused(refused_id(what, &error))),
             };
         }
-        let Preferences { sandbox, approval, .. } = self.wanted;
+        let Preferences { sandbox, approval, .. } = self.permissions(chosen);
         let provider = chosen.provider.clone().or_else(|| self.provider.provider.clone());
         let turn = NewTurn { provider, runtime: self.new_runtime_choice(chosen), ..turn };
         let cwd = self.cwd.clone();

@@ -23,8 +23,11 @@ use talaria_core::ids::SessionId;
 
 mod answer;
 mod choice;
+mod copy;
+mod diff;
 mod line;
 mod memory;
+mod permissions;
 mod ps;
 mod resume;
 mod skills;
@@ -48,6 +51,7 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
         SlashCommand::Resume(id) => return resume::run(id, place).await,
         SlashCommand::Model(model) => return choice::model(model, place).await,
         SlashCommand::Reasoning(effort) => return choice::effort(effort, place).await,
+        SlashCommand::Permissions(words) => return permissions::run(&words, place).await,
         SlashCommand::Theme(theme) => {
             // Another process may hold the file for a while.
             let context = Arc::clone(&place.context);
@@ -78,6 +82,8 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
             context::page(&report, look)
         }
         SlashCommand::Memory(typed) => memory::run(&typed, place).await?,
+        SlashCommand::Diff => diff::run(place).await?,
+        SlashCommand::Copy => copy::run(place).await?.into(),
         SlashCommand::Status => status::page(place).await?,
         SlashCommand::Tasks => {
             let TaskQuery { limit, active, .. } = TaskQuery::default();
@@ -102,8 +108,9 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
             let help = commands::help(about.as_deref(), look);
             help.map_err(|mistake| Trouble::new(exit::USAGE, mistake.to_string()))?
         }
-        // These are the driver's, or the face's own.
+        // These are the driver's, the errand's, or the face's own.
         SlashCommand::New
+        | SlashCommand::Login(_)
         | SlashCommand::Stop
         | SlashCommand::Steer(_)
         | SlashCommand::Queue(_)

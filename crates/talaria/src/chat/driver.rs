@@ -17,6 +17,7 @@ use super::chat_context::{ChatContext, Chosen};
 use super::errand::{Done, Errand, Place};
 use super::files::Files;
 use super::history::History;
+use super::login::LoginSlot;
 use super::pending_wishes::PendingWishes;
 use super::progress::Progress;
 use super::{errand, watch, words};
@@ -76,6 +77,7 @@ pub(crate) struct Driver {
     teller: mpsc::Sender<Done>,
     errands: JoinSet<()>,
     look_again: Arc<Notify>,
+    login: Arc<LoginSlot>,
     ready: VecDeque<News>,
 }
 
@@ -101,6 +103,7 @@ impl Driver {
             provider: context.provider_for(opened.as_ref()),
             model: context.wanted.model.clone(),
             effort: context.wanted.effort.clone(),
+            ..Chosen::default()
         };
         let (teller, results) = mpsc::channel(AHEAD);
         let mut driver = Self {
@@ -130,6 +133,7 @@ impl Driver {
             teller,
             errands: JoinSet::new(),
             look_again: Arc::default(),
+            login: Arc::default(),
             ready: VecDeque::new(),
         };
         if let Some(info) = opened {
@@ -202,6 +206,7 @@ impl Driver {
             ChatEffect::Files(letters) => self.run(Errand::Files(letters)),
             ChatEffect::Names => self.run(Errand::Names),
             ChatEffect::Image(pasted) => self.run(Errand::Image(pasted)),
+            ChatEffect::Clipboard => self.run(Errand::Clipboard),
             ChatEffect::Shell(_) if self.shell.is_some() => {
                 let what = "a shell command is already running: Ctrl-C stops it".to_owned();
                 self.ready.push_back(News::Refused { what, prompt: None, ticket: None });
@@ -289,6 +294,7 @@ impl Driver {
             reported: self.progress.reported().clone(),
             epoch: self.epoch,
             look_again: Arc::clone(&self.look_again),
+            login: Arc::clone(&self.login),
         }
     }
 
@@ -333,6 +339,9 @@ impl Driver {
                 (self.chosen, self.for_new) = (chosen.clone(), chosen);
                 self.is_choice_unused = true;
                 self.tell_chosen();
+                if self.current.is_none() {
+                    self.tell_permissions();
+                }
                 if is_other_provider && self.current.is_none() {
                     self.look_around();
                 }

@@ -19,13 +19,13 @@ use tokio::sync::{Notify, mpsc};
 
 use super::chat_context::{ChatContext, Chosen, typed_path};
 use super::files::Files;
+use super::login::{self, LoginSlot};
 use super::loop_offers;
 use super::reported_state::ReportedState;
-use super::{commands, sending, shell, words};
+use super::{clipboard, commands, sending, shell, words};
 use crate::engine::{not_done, refused};
 use crate::input;
 use crate::retry::retry;
-use crate::settings::login_hint;
 use crate::trouble::{Trouble, exit};
 
 /// The number of events in a page of older ones.
@@ -60,6 +60,7 @@ pub(super) enum Errand {
     Files(String),
     Names,
     Image(String),
+    Clipboard,
     Shell(String),
     Command(SlashCommand),
 }
@@ -90,6 +91,7 @@ impl Errand {
             Self::Command(SlashCommand::Task(_)) => "/task",
             Self::Command(SlashCommand::Export(_)) => "/export",
             Self::Command(SlashCommand::Rename(_)) => "/rename",
+            Self::Command(SlashCommand::Login(_)) => "/login",
             Self::Command(SlashCommand::Theme(_)) => "/theme",
             Self::Command(SlashCommand::CodexRuntime(_)) => "/codex-runtime",
             // Words may wait for it.
@@ -98,6 +100,7 @@ impl Errand {
             | Self::Files(_)
             | Self::Names
             | Self::Image(_)
+            | Self::Clipboard
             | Self::Shell(_)
             | Self::Command(_) => return None,
         };
@@ -119,6 +122,7 @@ pub(super) struct Place {
     /// The conversation on the screen at the time of the wish.
     pub(super) epoch: u64,
     pub(super) look_again: Arc<Notify>,
+    pub(super) login: Arc<LoginSlot>,
 }
 
 /// Result of an errand.
@@ -177,9 +181,14 @@ pub(super) async fn run(errand: Errand, number: u64, place: Place, teller: mpsc:
     let mut choice = Choice::Refused;
     if let Errand::Shell(command) = &errand {
         shell::run(command, number, &place, &teller).await;
+    } else if let Errand::Command(SlashCommand::Login(word)) = &errand {
+        for done in login::run(word.as_deref(), &place, &teller).await {
+            let _ = teller.send(done).await;
+        }
     } else {
         for done in carry_out(errand, &place).await {
-            if matches!(done, Done::Open(_) | Done::Chosen(..)) {
+            let is_asked = matches!(&done, Done::News(News::PermissionsAsked { .. }));
+            if is_asked || matches!(done, Done::Open(_) | Done::Chosen(..)) {
                 choice = Choice::Made;
             }
             let _ = teller.send(done).await;
@@ -196,6 +205,7 @@ pub(super) fn is_choice(command: &SlashCommand) -> bool {
     match command {
         SlashCommand::Model(words) => !words.is_empty(),
         SlashCommand::Reasoning(effort) => effort.is_some(),
+        SlashCommand::Permissions(words) => !words.is_empty(),
         command => opens(command),
     }
 }
@@ -254,6 +264,10 @@ async fn carry_out(errand: Errand, place: &Place) -> Vec<Done> {
             // Its name is that of an image; whether it exists is unknown.
             let path = input::image_path(&typed_path(pasted.trim(), &place.cwd)).ok();
             one(News::Image { path, pasted })
+        }
+        Errand::Clipboard => {
+            let content = clipboard::read(place.context.settings.home.root()).await;
+            one(News::Clipboard(content))
         }
         Errand::Command(command) => {
             let is_about = is_about_conversation(&command);
@@ -383,8 +397,9 @@ pub(super) async fn look_around(place: Place, teller: mpsc::Sender<Done>) {
         Ok(offers) => {
             let needs_login = offers.account.needed;
             told.push(News::Offers(Box::new(offers)));
-            if needs_login && let Ok(codex) = context.codex().await {
-                told.push(News::Missing { what: "not logged in".to_owned(), remedy: login_hint(codex) });
+            if needs_login {
+                let remedy = "/login, or `talaria login` in a shell".to_owned();
+                told.push(News::Missing { what: "not logged in to Codex".to_owned(), remedy });
             }
         }
         Err(trouble) => {

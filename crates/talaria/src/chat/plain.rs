@@ -49,7 +49,11 @@ const ABOUT: usize = 60;
 const NOT_SENT: &str = "the prompt of the command line was not sent\n";
 
 /// Runs the conversation until the person leaves or the input ends. The number is the exit code.
-pub(crate) async fn run(driver: Driver, prompt: Option<String>, mut signals: Signals) -> Result<u8, Trouble> {
+pub(crate) async fn run(
+    driver: Driver,
+    prompt: Option<PromptDraft>,
+    mut signals: Signals,
+) -> Result<u8, Trouble> {
     // A line that comes and goes is nothing to be read line by line.
     progress::keep_quiet();
     let input = if io::stdin().is_terminal() { Input::Terminal } else { Input::Pipe };
@@ -121,6 +125,8 @@ struct Plain<W: Write> {
     abandoned: Option<Abandoned>,
     /// Lines of text from a pipe that have to wait until a question is settled.
     held: VecDeque<String>,
+    /// Images of the command line, for the first message.
+    images: Vec<String>,
     /// The conversation that the first prompt is for was not opened yet.
     awaits_first: bool,
     is_input_over: bool,
@@ -153,6 +159,7 @@ impl<W: Write> Plain<W> {
             asked: None,
             abandoned: None,
             held: VecDeque::new(),
+            images: Vec::new(),
             awaits_first: false,
             is_input_over: false,
             has_input: false,
@@ -166,7 +173,10 @@ impl<W: Write> Plain<W> {
     }
 
     /// Says what this is. The prompt of the command line waits as a line of a pipe does, until a turn can begin.
-    fn begin(&mut self, prompt: Option<String>) -> io::Result<()> {
+    fn begin(&mut self, prompt: Option<PromptDraft>) -> io::Result<()> {
+        let PromptDraft { text, images } = prompt.unwrap_or_default();
+        let prompt = Some(text).filter(|text| !text.is_empty());
+        self.images = images;
         self.has_input = prompt.is_some();
         self.awaits_first = prompt.is_some();
         self.held.extend(prompt);
@@ -277,7 +287,7 @@ impl<W: Write> Plain<W> {
 
     fn send(&mut self, text: String) {
         self.said.note(&text);
-        let prompt = PromptDraft { text, images: Vec::new() };
+        let prompt = PromptDraft { text, images: std::mem::take(&mut self.images) };
         self.driver.wish(if self.driver.is_running() {
             let when = if self.enter == Enter::Steer { When::Now } else { When::Next };
             ChatEffect::Say(prompt, when)

@@ -17,7 +17,7 @@ use ratatui_crossterm::CrosstermBackend;
 use talaria_core::config::Theme;
 use talaria_render::{Highlighter, Look};
 use talaria_tui::chat::commands::SlashCommand;
-use talaria_tui::chat::contract::{ChatEffect, ChatInput, Code, KeyPress, News};
+use talaria_tui::chat::contract::{ChatEffect, ChatInput, Code, KeyPress, News, PromptDraft};
 use talaria_tui::chat::draw::draw;
 use talaria_tui::chat::{Chat, ChatFrame, Opens, Setup};
 
@@ -46,7 +46,7 @@ const TICK: Duration = Duration::from_millis(100);
 pub(crate) async fn run(
     driver: Driver,
     said: Vec<String>,
-    prompt: Option<String>,
+    prompt: Option<PromptDraft>,
     mut signals: Signals,
 ) -> Result<u8, Trouble> {
     let cannot = |error: io::Error| {
@@ -179,7 +179,7 @@ impl Screen {
     }
 
     /// Sends the prompt of the command line; to a conversation that is opened first, once all of it has been reported.
-    fn begin(&mut self, prompt: String) {
+    fn begin(&mut self, prompt: PromptDraft) {
         let opens = if self.driver.current().is_some() { Opens::Conversation } else { Opens::Nothing };
         self.chat.begin_with(self.since.elapsed(), prompt, opens);
         self.grant();

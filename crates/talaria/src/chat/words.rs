@@ -1,5 +1,6 @@
 //! Error messages in the form of the chat. Pure.
 
+use talaria_core::api::PermissionsChange;
 use talaria_core::ids::SessionId;
 use talaria_render::{StyledText, plain};
 use talaria_tui::chat::contract::{News, PromptDraft};
@@ -52,7 +53,12 @@ pub(super) fn not_used(dropped: &Chosen) -> String {
         (Some(provider), Some(model)) => Some(format!("{model} of {provider}")),
         (provider, model) => model.clone().or_else(|| provider.clone()),
     };
-    let chosen: Vec<String> = model.into_iter().chain(effort).collect();
+    let PermissionsChange { mode, sandbox, approval, .. } = &dropped.permissions;
+    let mode = mode.map(|mode| format!("mode {mode}"));
+    let sandbox = sandbox.map(|sandbox| format!("sandbox {sandbox}"));
+    let approval = approval.map(|approval| format!("approvals {approval}"));
+    let chosen: Vec<String> =
+        model.into_iter().chain(effort).chain(mode).chain(sandbox).chain(approval).collect();
     let chosen = plain(&chosen.join(", ")).into_owned();
     format!("{chosen} was chosen before and is not used here: this conversation has its own settings\n")
 }

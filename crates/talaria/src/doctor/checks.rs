@@ -14,7 +14,7 @@ use super::own_files::own_files;
 use super::providers::providers;
 use super::servers::servers;
 use super::{Check, engine, home};
-use crate::settings::{Settings, login_hint, version_note};
+use crate::settings::{LOGIN_HINT, Settings, version_note};
 use crate::trouble::Trouble;
 
 /// Runs every check that can be run, and shows each as soon as it is known.
@@ -55,7 +55,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
         let home = host.codex_home().unwrap_or("an unknown directory");
         let detail = format!("answered after {} ms; its home is {home}", begun.elapsed().as_millis());
         show(Check::ok("app-server", detail))?;
-        show(login(&host, &codex).await)?;
+        show(login(&host).await)?;
         show(sandbox(&host).await)?;
         let hide_home = settings.config.codex.hide_home.unwrap_or_default();
         show(own_files(&host, &settings.home, hide_home).await)?;
@@ -133,7 +133,7 @@ fn said_by_codex(warning: String) -> Check {
     Check::warning("codex says", warning, "see Codex's documentation; turns still run")
 }
 
-async fn login(host: &Host, codex: &CodexBinary) -> Check {
+async fn login(host: &Host) -> Check {
     match host.account().await {
         Err(error) => {
             let remedy = "the login is not known; fix what Codex reports, then run this again";
@@ -145,7 +145,7 @@ async fn login(host: &Host, codex: &CodexBinary) -> Check {
                 Check::ok("login", format!("{}{plan}", account.kind))
             }
             (None, false) => Check::ok("login", "not needed: the configured provider is not OpenAI"),
-            (None, true) => Check::problem("login", "not logged in", login_hint(codex)),
+            (None, true) => Check::problem("login", "not logged in", LOGIN_HINT),
         },
     }
 }

@@ -12,7 +12,7 @@ use talaria_tools::call::loop_tools;
 
 use crate::engine;
 use crate::progress::with_progress;
-use crate::settings::{Settings, login_hint};
+use crate::settings::{LOGIN_HINT, Settings};
 
 /// At most this many conversations are listed.
 const CONVERSATIONS: usize = 10;
@@ -130,7 +130,7 @@ pub(super) fn verdict(
 
 async fn inspect_codex(settings: &Settings, codex: &CodexBinary) -> Codex {
     let login = login(settings, codex).await;
-    let hint = matches!(login, Login::Out).then(|| login_hint(codex));
+    let hint = matches!(login, Login::Out).then(|| LOGIN_HINT.to_owned());
     Codex {
         version: Some(codex.version.to_string()),
         path: Some(codex.path.display().to_string()),

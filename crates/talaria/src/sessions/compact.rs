@@ -32,7 +32,7 @@ pub(super) async fn run(client: &Client, options: &Compaction) -> Result<u8, Tro
         true => Box::new(JsonLines::new(io::stdout(), &session)),
         false => for_people(),
     };
-    let followed = Followed { client, session, turn, after, past: after, login: None, bond: Bond::Owner };
+    let followed = Followed { client, session, turn, after, past: after, bond: Bond::Owner };
     Ok(conversation::run(&followed, renderer, Answerer::Nobody, &mut stops).await?.exit)
 }
 

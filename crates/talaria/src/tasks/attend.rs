@@ -155,7 +155,7 @@ pub(super) async fn attend(
     loop {
         let bond = Bond::Onlooker(id.clone());
         let session = session.clone();
-        let followed = Followed { client, session, turn, after, past, login: None, bond };
+        let followed = Followed { client, session, turn, after, past, bond };
         let renderer = renderer(view, &followed.session);
         let end = conversation::run(&followed, renderer, answerer, stops).await?;
         if end.has_left {

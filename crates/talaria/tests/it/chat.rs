@@ -6,15 +6,17 @@
 mod answers;
 mod approvals;
 mod beginning;
+mod clipboard;
 mod commands;
 mod hostile;
 mod leaving;
 mod own_loop;
+mod permissions;
 mod pictures;
 mod plain;
 mod restoring;
 mod running;
 mod sizes;
-mod stage;
+pub(crate) mod stage;
 mod trouble;
 mod typing;

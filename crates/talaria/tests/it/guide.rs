@@ -27,6 +27,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria demo", "its own tests run it; it may fetch a Codex"),
     ("talaria setup", "fetches a Codex with npm"),
     ("talaria config edit", "opens an editor"),
+    ("talaria login", "would log in with ChatGPT; its own tests play that"),
+    ("talaria --image", "opens the chat; its tests do"),
     ("talaria --last", "opens the chat; its tests do"),
     ("talaria --resume", "opens the chat; its tests do"),
     ("talaria resume", "opens the chat; its tests do"),

@@ -96,9 +96,8 @@ async fn a_file_that_is_no_image_is_refused_before_anything_is_sent() {
 async fn nobody_logged_in_is_found_out_before_the_model_is_asked(codex: Codex) {
     let scene = Scene::without_login(&codex).await;
     let ended = scene.run(&["exec", "go"]).await.exits(6);
-    // A Codex that is not on PATH is named in full.
-    let hint = format!("hint: run `{} login`", codex.native.display());
-    ended.complains(&["error: the turn failed (auth)\ncause: Codex is not logged in", &hint]);
+    let hint = "hint: run `talaria login`, then try again";
+    ended.complains(&["error: the turn failed (auth)\ncause: Codex is not logged in", hint]);
     let ended = scene.run(&["exec", "--json", "go"]).await.exits(6);
     let events = ended.events();
     let outcome = events.last().unwrap();

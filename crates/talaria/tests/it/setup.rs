@@ -56,7 +56,7 @@ async fn what_npm_brings_is_installed_once_and_then_used() {
     scene.only_programs(&[("npm", &bring)]);
     let path = scene.home().join("codex/0.166.0");
     let first = scene.run(&["setup"]).await.exits(0);
-    first.complains(&["Codex 0.166.0 is installed: ", "Next: run `", "codex login`, then `talaria doctor`"]);
+    first.complains(&["Codex 0.166.0 is installed: ", "Next: run `talaria login`, then `talaria doctor`"]);
     assert!(path.join("node_modules").exists());
     let again = scene.run(&["setup"]).await.exits(0);
     again.complains(&["Codex 0.166.0 is already installed: "]);

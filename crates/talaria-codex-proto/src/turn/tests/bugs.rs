@@ -202,7 +202,7 @@ fn a_failure_that_has_a_class_keeps_it_whatever_was_complained_of() {
         accepted u
           => emit turn_started turn=u
         < {"method":"turn/completed","params":{"threadId":"t","turn":{"id":"u","status":"failed","error":{"message":"x","codexErrorInfo":"unauthorized"}}}}
-          => emit outcome code=auth hint="run `codex login`, then try again" message=x next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `talaria login`, then try again" message=x next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }

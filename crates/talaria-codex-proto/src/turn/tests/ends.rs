@@ -103,7 +103,7 @@ fn a_failure_has_the_class_of_its_reason() {
           => emit retrying message="Reconnecting... 1/5"
         < {"method":"error","params":{"threadId":"t","turnId":"u","willRetry":false,"error":{"message":"unexpected status 401 Unauthorized: x"}}}
         < u ends failed unexpected status 401 Unauthorized: x
-          => emit outcome code=auth hint="run `codex login`, then try again" message="unexpected status 401 Unauthorized: x" next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `talaria login`, then try again" message="unexpected status 401 Unauthorized: x" next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
 }
@@ -470,7 +470,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
           => emit turn_started turn=u
         login trouble
         < u ends failed boom
-          => emit outcome code=auth hint="run `codex login`, then try again" message=boom next_step.step=login outcome=failed
+          => emit outcome code=auth hint="run `talaria login`, then try again" message=boom next_step.step=login outcome=failed
           => finish failed exit 6
     "#]]);
     check(expect![[r#"
@@ -480,7 +480,7 @@ fn a_login_that_codex_complained_of_explains_an_end_without_a_reason() {
         gone Codex ended unexpectedly
           => read the thread
         found ended u interrupted
-          => emit outcome hint="run `codex login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost usage.partial=true
+          => emit outcome hint="run `talaria login`, then try again" message="Codex ended unexpectedly" next_step.step=login outcome=lost usage.partial=true
           => finish lost exit 7
     "#]]);
     check(expect![[r#"

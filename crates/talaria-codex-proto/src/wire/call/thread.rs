@@ -285,6 +285,13 @@ pub struct ThreadArchive {
     pub thread_id: ThreadId,
 }
 
+/// Takes a conversation out of the archive. Both versions refuse it for one that is not archived.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadUnarchive {
+    pub thread_id: ThreadId,
+}
+
 /// Asks which conversations are loaded: the cheapest thing to ask a Codex.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ThreadLoadedList {}

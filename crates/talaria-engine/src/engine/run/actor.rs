@@ -58,6 +58,8 @@ pub(crate) struct Actor {
     handle: SessionHandle,
     inbox: mpsc::UnboundedReceiver<Work>,
     conversation: Option<Conversation>,
+    /// The options that it was opened with, as they are stored.
+    opened_with: Option<String>,
     /// The tools that the conversation asks for where it has to start a thread.
     offered: Vec<OfferedTool>,
     /// The environment of the command that asked last.
@@ -87,6 +89,7 @@ impl Actor {
             handle,
             inbox,
             conversation: None,
+            opened_with: None,
             offered: Vec::new(),
             surroundings,
             is_task: false,
@@ -430,6 +433,10 @@ impl Actor {
             // It may have been resumed with more: a task asks a person.
             options.answers = Answers::Person;
         }
+        if next == Purpose::Send && self.opened_with != row.asked {
+            // A person changed its permissions. It is opened again, and what is in force then is reported.
+            self.conversation = None;
+        }
         if let (Some(conversation), Purpose::Send) = (&mut self.conversation, next) {
             let messages = opening::messages(&self.engine.shelf, &self.id).await;
             conversation.prepare(options, messages, &settings, &self.surroundings);
@@ -440,6 +447,10 @@ impl Actor {
             Conversation::open(&self.engine, row, &settings, options, surroundings, next).await?;
         self.offered = std::mem::take(&mut opened.offered);
         self.conversation = Some(conversation);
+        // A turn in flight has what it began with; the next one compares that with what is asked for by then.
+        let is_current =
+            next == Purpose::Send || !Wanted::of_row(row).is_some_and(|wanted| wanted.is_changed());
+        self.opened_with = row.asked.clone().filter(|_| is_current);
         self.watch_again().await;
         Ok(opened)
     }

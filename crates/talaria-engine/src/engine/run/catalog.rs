@@ -29,6 +29,7 @@ use crate::engine::run::resolve::CodexChoice;
 use crate::engine::run::servers::HostLogging;
 use crate::engine::run::settings::Settings;
 use talaria_codex::host::{Host, HostSpec};
+use talaria_codex::login::MISSED_LOGIN;
 use talaria_codex::spec::Surroundings;
 use talaria_codex::trust;
 
@@ -54,10 +55,19 @@ impl Engine {
         }
         let codex = self.inner.codex_of(&look.caller).await?;
         let spec = self.inner.host_spec(&codex)?;
-        let host = self.inner.hosts.get(&spec).await.map_err(|error| {
-            Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}")).next(error.next_step())
-        })?;
-        Ok(ask(&host, look.cwd, &codex.surroundings).await)
+        let get = || async {
+            self.inner.hosts.get(&spec).await.map_err(|error| {
+                Problem::new(ProblemCode::Codex, format!("cannot start Codex: {error}"))
+                    .next(error.next_step())
+            })
+        };
+        let host = get().await?;
+        let offers = ask(&host, look.cwd.clone(), &codex.surroundings).await;
+        if !offers.account.needed || !host.missed_login() {
+            return Ok(offers);
+        }
+        host.drain(MISSED_LOGIN);
+        Ok(ask(&*get().await?, look.cwd, &codex.surroundings).await)
     }
 }
 

@@ -157,11 +157,13 @@ impl Engine {
             Runtime::OwnLoop => Some(self.inner.loop_provider(turn, session, config)?),
         };
         let wanted = Preferences::of_turn(turn);
+        // What a person chose for the conversation precedes the mode that a client started with.
+        let chosen = session.and_then(Wanted::of_row).and_then(|wanted| wanted.answers());
         let answers = match kind {
             // Nothing is accepted on a model's behalf.
             _ if !self.is_person() => Answers::Person,
             Kind::Task => turn.answers.unwrap_or(Answers::Person),
-            Kind::Exec | Kind::Chat => turn.answers.unwrap_or_else(|| wanted.answers(config)),
+            Kind::Exec | Kind::Chat => turn.answers.or(chosen).unwrap_or_else(|| wanted.answers(config)),
         };
         let settings = Settings::with(codex.as_ref()).asking(provider).running(
             turn.model.clone(),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, json};
 use talaria_codex_proto::wire::call::{ApprovalsReviewer, ThreadStart, WorkspaceConfig};
-use talaria_core::api::{Kind, LocalCaller, NewSession, Problem, ProblemCode};
+use talaria_core::api::{Kind, LocalCaller, NewSession, PermissionsChange, Problem, ProblemCode};
 use talaria_core::ids::TicketId;
-use talaria_core::policy::{Answers, ApprovalPolicy, Sandbox};
+use talaria_core::policy::{Answers, ApprovalPolicy, Mode, Sandbox};
 use talaria_core::version::Version;
 use talaria_guard::rules::Rules;
 use talaria_store::SessionRow;
@@ -55,6 +55,20 @@ pub(crate) struct Wanted {
     /// Power that a person must grant before it begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     widening: Option<Widening>,
+    /// What a person chose after it began; none as long as it has what it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    changed: Option<ChangedPermissions>,
+}
+
+/// What a person chose for a conversation after it began, besides what the fields of the request say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ChangedPermissions {
+    /// The mode, if one was chosen.
+    mode: Option<Mode>,
+    /// Was the network chosen? Otherwise the configuration of the runtime decides.
+    network: bool,
+    /// Were the directories chosen?
+    roots: bool,
 }
 
 /// Power beyond the sandbox that a model requests for its task, and the request about it.
@@ -86,7 +100,76 @@ impl Wanted {
             is_task: new.kind == Kind::Task,
             terminal: None,
             widening: None,
+            changed: None,
         }
+    }
+
+    /// The same, with what a person changes. Network and directories belong to `workspace-write` and are
+    /// forgotten with that sandbox.
+    pub(crate) fn changed_by(mut self, change: &PermissionsChange) -> Self {
+        let PermissionsChange { mode, sandbox, approval, network, writable_roots } = change;
+        let mut changed = self.changed.unwrap_or_default();
+        if let Some(mode) = mode {
+            let settings = mode.settings();
+            (self.sandbox, self.approval) = (Some(settings.sandbox), Some(settings.approval_policy));
+        }
+        if mode.is_some() || sandbox.is_some() || approval.is_some() {
+            changed.mode = *mode;
+        }
+        self.sandbox = sandbox.or(self.sandbox);
+        self.approval = approval.or(self.approval);
+        if let Some(network) = network {
+            (self.network, changed.network) = (*network, true);
+        }
+        if let Some(roots) = writable_roots {
+            (self.writable_roots, changed.roots) = (roots.clone(), true);
+        }
+        if self.sandbox != Some(Sandbox::WorkspaceWrite) {
+            (self.network, self.writable_roots) = (false, Vec::new());
+            (changed.network, changed.roots) = (false, false);
+        }
+        self.changed = Some(changed);
+        self
+    }
+
+    /// The same, with a sandbox and a policy that were not asked for.
+    pub(crate) fn keeping(mut self, keep: &PermissionsChange) -> Self {
+        (self.sandbox, self.approval) = (keep.sandbox, keep.approval);
+        self
+    }
+
+    /// Did a person change the permissions after it began?
+    pub(crate) fn is_changed(&self) -> bool {
+        self.changed.is_some()
+    }
+
+    /// Who answers, if a person changed the permissions: a mode says so, and without one a person does.
+    pub(crate) fn answers(&self) -> Option<Answers> {
+        let mode = self.changed?.mode;
+        Some(mode.map_or(Answers::Person, |mode| mode.settings().answers))
+    }
+
+    /// The requested permissions, as clients see them.
+    pub(crate) fn permissions(&self) -> PermissionsChange {
+        let changed = self.changed.unwrap_or_default();
+        PermissionsChange {
+            mode: changed.mode,
+            sandbox: self.sandbox,
+            approval: self.approval,
+            network: (changed.network || self.network).then_some(self.network),
+            writable_roots: (changed.roots || !self.writable_roots.is_empty())
+                .then(|| self.writable_roots.clone()),
+        }
+    }
+
+    /// Must the thread get the directories even if there are none?
+    fn names_roots(&self) -> bool {
+        self.is_task || !self.writable_roots.is_empty() || self.changed.is_some_and(|changed| changed.roots)
+    }
+
+    /// Must the thread get the network even if it is closed?
+    fn names_network(&self) -> bool {
+        self.is_task || self.network || self.changed.is_some_and(|changed| changed.network)
     }
 
     /// The recorded options of a session's thread.
@@ -191,10 +274,10 @@ impl Wanted {
 
     /// Changes what the user's Codex says about a sandbox as the overrides of the thread do.
     pub(crate) fn override_workspace(&self, config: &mut WorkspaceConfig) {
-        if self.is_task || !self.writable_roots.is_empty() {
+        if self.names_roots() {
             config.writable_roots.clone_from(&self.writable_roots);
         }
-        if self.is_task || self.network {
+        if self.names_network() {
             config.network_access = self.network;
         }
     }
@@ -202,10 +285,10 @@ impl Wanted {
     pub(crate) fn thread(&self) -> ThreadStart {
         let mut config = Map::new();
         // The user's Codex may have more open for conversations; a task has what it was given.
-        if self.is_task || !self.writable_roots.is_empty() {
+        if self.names_roots() {
             config.insert("sandbox_workspace_write.writable_roots".to_owned(), json!(self.writable_roots));
         }
-        if self.is_task || self.network {
+        if self.names_network() {
             config.insert("sandbox_workspace_write.network_access".to_owned(), json!(self.network));
         }
         ThreadStart {
@@ -287,6 +370,12 @@ impl Settings {
             quiet_after_ms: None,
             answers: Answers::default(),
         }
+    }
+
+    /// The same, with this answerer.
+    pub(crate) fn answered_by(mut self, answers: Answers) -> Self {
+        self.answers = answers;
+        self
     }
 
     /// The same, asking this provider.
@@ -405,6 +494,7 @@ mod tests {
             is_task,
             terminal: None,
             widening: None,
+            changed: None,
         };
         let task = wanted(true).thread();
         assert_eq!(task.approvals_reviewer, Some(ApprovalsReviewer::User));
@@ -417,5 +507,44 @@ mod tests {
         assert_eq!(closed.get("sandbox_workspace_write.network_access"), Some(&json!(false)));
         let other = wanted(false).thread();
         assert_eq!((other.approvals_reviewer, other.developer_instructions), (None, None));
+    }
+
+    fn chat() -> Wanted {
+        serde_json::from_value(
+            json!({ "cwd": "/w", "model": null, "sandbox": "workspace-write", "approval": "on-request",
+            "writable_roots": ["/old"] }),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_mode_sets_both_and_a_named_sandbox_puts_a_person_in_charge_again() {
+        let open = PermissionsChange { mode: Some(Mode::Unrestricted), ..PermissionsChange::default() };
+        assert_eq!(chat().answers(), None, "the turn says who answers");
+        let open = chat().changed_by(&open);
+        assert_eq!(
+            (open.sandbox(), open.answers()),
+            (Some(Sandbox::DangerFullAccess), Some(Answers::Everything))
+        );
+        let closed = PermissionsChange { sandbox: Some(Sandbox::ReadOnly), ..PermissionsChange::default() };
+        let closed = open.changed_by(&closed);
+        assert_eq!(
+            (closed.sandbox(), closed.approval()),
+            (Some(Sandbox::ReadOnly), Some(ApprovalPolicy::Untrusted))
+        );
+        assert_eq!(closed.answers(), Some(Answers::Person));
+    }
+
+    #[test]
+    fn a_network_that_was_closed_is_closed_whatever_the_configuration_says_and_leaves_with_its_sandbox() {
+        let network = |open| PermissionsChange { network: Some(open), ..PermissionsChange::default() };
+        let thread = chat().changed_by(&network(false)).thread();
+        assert_eq!(thread.config.get("sandbox_workspace_write.network_access"), Some(&json!(false)));
+        let open = chat().changed_by(&network(true));
+        assert!(open.network());
+        let mode = PermissionsChange { mode: Some(Mode::ApprovalRequired), ..PermissionsChange::default() };
+        let closed = open.changed_by(&mode);
+        assert_eq!((closed.network(), closed.writable_roots()), (false, &[][..]));
+        assert!(closed.thread().config.is_empty());
     }
 }

@@ -14,7 +14,8 @@ use tokio::net::UnixStream;
 use crate::scene::{Scene, asked, running, until};
 
 /// Statuses that a scripted Codex does not produce, and the tests that do.
-const ELSEWHERE: [(&str, u16, &str); 8] = [
+const ELSEWHERE: [(&str, u16, &str); 9] = [
+    ("change_permissions", 409, "the engine's permissions"),
     ("shell", 200, "shell::what_a_command_prints_arrives_and_its_end_is_the_last"),
     ("diff", 200, "the engine's tasks::trees"),
     ("apply", 200, "the engine's tasks::trees"),
@@ -100,6 +101,7 @@ impl Stage {
             "say" => json!({ "text": "more", "when": "now" }),
             "interrupt" => json!({ "by": "user" }),
             "compact" => json!({ "caller": caller }),
+            "change_permissions" => json!({ "mode": "auto" }),
             "rename" => json!({ "title": "another title" }),
             "shell" => json!({ "cwd": "/", "command": "ls", "caller": caller }),
             "prune" => json!(Prune { keep: Some(0), dry_run: true, ..Prune::default() }),

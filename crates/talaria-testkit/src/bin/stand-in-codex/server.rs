@@ -159,7 +159,10 @@ impl Server {
                 self.interrupt(id);
                 json!({})
             }
-            "thread/inject_items" | "thread/backgroundTerminals/clean" | "thread/archive" => json!({}),
+            "thread/inject_items"
+            | "thread/backgroundTerminals/clean"
+            | "thread/archive"
+            | "thread/unarchive" => json!({}),
             "thread/backgroundTerminals/list" => json!({ "data": [], "nextCursor": null }),
             _ => {
                 return Err(Refusal(format!(

@@ -58,6 +58,28 @@ const RUNTIMES: CompletionSource = CompletionSource::Words(&[
     ("off", "never Codex: the built-in loop"),
 ]);
 
+/// Every word for a permission says what it is: they need no names before them.
+const PERMISSIONS: CompletionSource = CompletionSource::Words(&[
+    ("auto", "work in the folder; you are asked for what leaves it"),
+    ("approval-required", "only reading happens without you"),
+    ("unrestricted", "no sandbox, and you are not asked"),
+    ("read-only", "sandbox: commands write nowhere"),
+    ("workspace-write", "sandbox: commands write in the folder"),
+    ("danger-full-access", "no sandbox"),
+    ("untrusted", "you are asked before most commands"),
+    ("on-request", "you are asked when the model wants more"),
+    ("never", "you are never asked"),
+    ("network-on", "commands may use the network"),
+    ("network-off", "commands may not use the network"),
+    ("add-root", "a further folder that commands may write"),
+    ("remove-root", "commands may not write there any more"),
+]);
+
+const LOGINS: CompletionSource = CompletionSource::Words(&[
+    ("device", "with a code that you enter on any device"),
+    ("cancel", "cancel the login that runs"),
+]);
+
 const THEMES: CompletionSource = CompletionSource::Words(&Theme::WORDS);
 
 /// Every command there is.
@@ -121,6 +143,36 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Nothing,
         arguments: &[&[CompletionSource::Efforts]],
         shape: Shape::Word(SlashCommand::Reasoning),
+    },
+    Definition {
+        name: "permissions",
+        aliases: &["approvals", "sandbox", "mode"],
+        usage: "[WORD…]",
+        help: "show or change mode, sandbox, approvals, network, folders",
+        example: "/permissions workspace-write on-request network-on",
+        needs: Needs::Nothing,
+        arguments: &[&[PERMISSIONS], &[PERMISSIONS, CompletionSource::Files]],
+        shape: Shape::Words(SlashCommand::Permissions),
+    },
+    Definition {
+        name: "diff",
+        aliases: &[],
+        usage: "",
+        help: "show what is not committed in the folder",
+        example: "/diff",
+        needs: Needs::Nothing,
+        arguments: &[],
+        shape: Shape::Bare(SlashCommand::Diff),
+    },
+    Definition {
+        name: "copy",
+        aliases: &[],
+        usage: "",
+        help: "copy the last answer to the clipboard",
+        example: "/copy",
+        needs: Needs::Session,
+        arguments: &[],
+        shape: Shape::Bare(SlashCommand::Copy),
     },
     Definition {
         name: "compact",
@@ -291,6 +343,16 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Nothing,
         arguments: &[&[RUNTIMES]],
         shape: Shape::Choice(SlashCommand::CodexRuntime),
+    },
+    Definition {
+        name: "login",
+        aliases: &[],
+        usage: "[device|cancel]",
+        help: "log in to Codex with ChatGPT",
+        example: "/login device",
+        needs: Needs::Nothing,
+        arguments: &[&[LOGINS]],
+        shape: Shape::Choice(SlashCommand::Login),
     },
     Definition {
         name: "export",

@@ -48,6 +48,7 @@ impl Composer {
             'p' => self.up(),
             'r' => self.begin_search(),
             'u' => self.cut_to(Place::LineStart),
+            'v' => Reaction::WantClipboard,
             'w' => self.cut_to(Place::TokenBefore),
             'y' => self.yank(),
             'z' if key.shift || c == 'Z' => self.redo(),

@@ -1,6 +1,7 @@
 //! The list at the cursor: when it opens, its keys, the inserted text.
 
 use super::fragment::Fragment;
+use super::paste;
 use super::undo::Reason;
 use super::{Code, Composer, KeyPress, Reaction};
 use crate::chat::commands::CompletionSource;
@@ -124,7 +125,15 @@ impl Composer {
             range.end += 1;
         }
         self.settle();
+        let is_image = popup.context.what == What::File && paste::is_image(&choice.value);
         self.buffer.replace(range, Fragment::plain(text), Reason::Other);
-        self.refresh()
+        match self.refresh() {
+            // Whether it is one, and where it lies, is found out as for a path that was dropped here.
+            Reaction::Changed if is_image => {
+                self.asked.push((choice.value.clone(), quoted));
+                Reaction::WantImage(choice.value.clone())
+            }
+            reaction => reaction,
+        }
     }
 }

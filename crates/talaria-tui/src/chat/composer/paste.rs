@@ -48,8 +48,12 @@ fn image_path(text: &str) -> Option<String> {
         Some(address) => decoded(address)?,
         None => unquoted(text),
     };
-    let is_image = IMAGES.iter().any(|end| path.to_ascii_lowercase().ends_with(end));
-    (is_image && !path.contains("://")).then_some(path)
+    (is_image(&path) && !path.contains("://")).then_some(path)
+}
+
+/// Has the file the name of an image that Codex takes?
+pub(crate) fn is_image(path: &str) -> bool {
+    IMAGES.iter().any(|end| path.to_ascii_lowercase().ends_with(end))
 }
 
 fn unquoted(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! The prompt of the command line is sent once, to the conversation that it is for, or stays in the input line.
 
-use super::super::Opens;
+use super::super::{Opens, PromptDraft};
 use super::*;
 
 fn opened(id: &str) -> News {
@@ -10,11 +10,31 @@ fn opened(id: &str) -> News {
     News::Opened(Some(info.unwrap()))
 }
 
+fn prompt(text: &str) -> PromptDraft {
+    PromptDraft { text: text.to_owned(), images: Vec::new() }
+}
+
+#[test]
+fn images_of_the_command_line_go_with_its_prompt_or_wait_for_one() {
+    let draft = |text: &str| PromptDraft { text: text.to_owned(), images: vec!["/w/a.png".to_owned()] };
+    let mut play = play();
+    play.chat.begin_with(play.now, draft("look"), Opens::Nothing);
+    let sent = play.chat.wishes().into_iter().find_map(|wish| match wish {
+        ChatEffect::Send(prompt) => Some(prompt),
+        _ => None,
+    });
+    assert_eq!(sent, Some(PromptDraft { text: "look [image a.png]".to_owned(), ..draft("") }));
+    let mut play = super::play();
+    play.chat.begin_with(play.now, draft(""), Opens::Nothing);
+    assert!(!play.wishes().contains("Send"), "there is nothing to say yet");
+    assert!(play.screen().contains("› [image a.png]"), "{}", play.screen());
+}
+
 #[test]
 fn it_begins_a_conversation_and_is_part_of_the_history() {
     for text in ["fix the test", "/status of the build", "!important: fix it", "two\nlines"] {
         let mut play = play();
-        play.chat.begin_with(play.now, text.to_owned(), Opens::Nothing);
+        play.chat.begin_with(play.now, prompt(text), Opens::Nothing);
         let wishes = play.wishes();
         assert!(wishes.contains(&format!("Send(PromptDraft {{ text: {text:?}")), "{wishes}");
         assert!(wishes.contains("Remember("), "{wishes}");
@@ -25,7 +45,7 @@ fn it_begins_a_conversation_and_is_part_of_the_history() {
 #[test]
 fn it_waits_until_the_conversation_has_been_reported() {
     let mut play = play();
-    play.chat.begin_with(play.now, "go on".to_owned(), Opens::Conversation);
+    play.chat.begin_with(play.now, prompt("go on"), Opens::Conversation);
     play.news(opened("s-1"));
     assert_eq!(play.wishes(), "");
     play.news(News::CaughtUp);
@@ -38,7 +58,7 @@ fn it_waits_until_the_conversation_has_been_reported() {
 fn it_is_never_sent_to_another_conversation() {
     for then in [opened("s-2"), News::Opened(None), News::Lost("gone".into())] {
         let mut play = play();
-        play.chat.begin_with(play.now, "go on".to_owned(), Opens::Conversation);
+        play.chat.begin_with(play.now, prompt("go on"), Opens::Conversation);
         play.news(opened("s-1")).news(then).news(News::CaughtUp);
         assert_eq!((play.wishes(), play.rows_with("› go on")), (String::new(), "› go on\n".to_owned()));
     }
@@ -47,7 +67,7 @@ fn it_is_never_sent_to_another_conversation() {
 #[test]
 fn what_is_being_typed_is_not_sent_with_it() {
     let mut play = play();
-    play.chat.begin_with(play.now, "go on".to_owned(), Opens::Conversation);
+    play.chat.begin_with(play.now, prompt("go on"), Opens::Conversation);
     play.news(opened("s-1")).write("wait");
     play.wishes();
     play.news(News::CaughtUp);

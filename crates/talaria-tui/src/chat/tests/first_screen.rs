@@ -88,6 +88,38 @@ fn what_was_asked_for_is_not_called_in_force() {
 }
 
 #[test]
+fn permissions_that_were_asked_for_are_marked_until_a_turn_has_them() {
+    let asked = |sandbox: &str, approval: &str| News::PermissionsAsked {
+        sandbox: Some(sandbox.into()),
+        approval: Some(approval.into()),
+    };
+    let started = |sandbox: &str, approval: &str| {
+        let Event::SessionStarted(started) = sample::session_started() else { unreachable!() };
+        let (sandbox, approval) = (sandbox.into(), approval.into());
+        Event::SessionStarted(Box::new(Started { sandbox, approval, ..*started }))
+    };
+    let mut play = play();
+    play.news(News::Offers(offers())).news(asked("read-only", "untrusted"));
+    let mut told = play.rows_with("codex·");
+    play.running().event(sample::completed("done"));
+    play.news(asked("read-only", "untrusted"));
+    told += &play.rows_with("codex·");
+    // A turn of another client that has something else, and one that has it.
+    play.event(started("workspace-write", "never")).event(sample::turn_started());
+    told += &play.rows_with("codex·");
+    play.event(sample::completed("done")).event(started("read-only", "untrusted"));
+    told += &play.rows_with("codex·");
+    // A turn from here, on which Codex gave less than was asked for.
+    play.event(sample::completed("done")).news(asked("workspace-write", "on-request"));
+    play.write("go on")
+        .press("Enter")
+        .event(started("read-only", "on-request"))
+        .event(sample::turn_started());
+    told += &play.rows_with("codex·");
+    expect![[r#""#]].assert_eq(&told);
+}
+
+#[test]
 fn what_was_chosen_for_the_next_turn_stays_until_a_turn_brings_it() {
     let mut play = play();
     play.running().event(sample::completed("done"));
@@ -150,7 +182,7 @@ fn what_is_missing_is_told_with_the_command_that_helps() {
     expect![[r#"
         Talaria 0.6.0
           missing      not logged in to Codex
-                       run `codex login`
+                       /login, or `talaria login` in a shell
           folder       ~/project
           runtime      Codex 0.166.0
           model        gpt-5.5, effort medium at openai

@@ -167,7 +167,7 @@ impl Dice {
             77..86 => "Ctrl-G",
             86..93 => self.pick(&["Ctrl-U", "Backspace", "Backspace"]),
             93..96 => self.pick(&["F1", "F2", "PageUp", "PageDown", "Home", "End"]),
-            96..99 => self.pick(&["/", "?", "@", "!", "Tab"]),
+            96..99 => self.pick(&["/", "?", "@", "!", "Tab", "Shift-Tab"]),
             _ => "Ctrl-C",
         };
         key(name)
@@ -180,6 +180,7 @@ struct Counts {
     declined: u32,
     with_reason: u32,
     sent: u32,
+    modes: u32,
 }
 
 /// Plays this many keys; returns how often each thing happened.
@@ -283,6 +284,13 @@ fn check(play: &mut Play, person: &Person, open: &mut Vec<u32>, counts: &mut Cou
                 let is_ctrl_c = |key: &KeyPress| key.ctrl && key.code == Code::Char('c');
                 assert!(person.pressed(play.now, is_ctrl_c), "{}", explain("leave"));
             }
+            ChatEffect::Run(SlashCommand::Permissions(words)) if words == ["next"] => {
+                let is_shift_tab = |key: &KeyPress| key.code == Code::BackTab;
+                assert!(person.pressed(play.now, is_shift_tab), "{}", explain("a mode"));
+                let is_free = person.keys.last().is_some_and(|last| last.card.is_none());
+                assert!(is_free, "{}", explain("a mode beside a card"));
+                counts.modes += 1;
+            }
             ChatEffect::Run(_) => {
                 assert!(person.pressed(play.now, |key| key.code == Code::Enter), "{}", explain("a command"));
             }
@@ -303,8 +311,10 @@ fn every_answer_and_every_message_follows_the_key_table_on_a_card_that_was_seen(
         all.declined += counts.declined;
         all.with_reason += counts.with_reason;
         all.sent += counts.sent;
+        all.modes += counts.modes;
     }
     // A fuzz in which nothing happens would show nothing.
-    let is_enough = all.approved > 100 && all.declined > 50 && all.with_reason > 5 && all.sent > 100;
+    let is_enough =
+        all.approved > 100 && all.declined > 50 && all.with_reason > 5 && all.sent > 100 && all.modes > 0;
     assert!(is_enough, "{all:?}");
 }

@@ -47,7 +47,7 @@ async fn none_yet(place: &Place) -> Pairs {
         ("folder", shown_path(&place.cwd)),
     ];
     let context = &place.context;
-    let Chosen { provider, model, effort } = place.chosen.clone();
+    let Chosen { provider, model, effort, .. } = place.chosen.clone();
     let asked = context.asked();
     let model = model.or_else(|| context.wanted.model.clone()).or_else(|| context.usual_model(&place.chosen));
     let effort = effort.or(asked.effort.clone());
@@ -185,7 +185,7 @@ mod tests {
             limits: None,
         };
         let chosen =
-            Chosen { provider: None, model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()) };
+            Chosen { model: Some("gpt-5.4".to_owned()), effort: Some("low".to_owned()), ..Chosen::default() };
         let mut info = info;
         let stands = |info: &SessionInfo, status: &EngineStatus| turn(info, status, now);
         let mut asking = status.clone();

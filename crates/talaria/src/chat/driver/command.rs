@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use talaria_core::api::{RequestInfo, When};
+use talaria_core::api::{PermissionsChange, RequestInfo, When};
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::{ChatEffect, News, PromptDraft};
 
@@ -19,14 +19,16 @@ impl Driver {
                 self.close();
                 self.ready.push_back(News::Opened(None));
                 // The command line options apply again, unless another choice was made since.
-                let Chosen { provider, model, effort } = self.for_new.clone();
+                let Chosen { provider, model, effort, permissions } = self.for_new.clone();
                 let wanted = &self.context.wanted;
                 self.chosen = Chosen {
                     provider,
                     model: model.or_else(|| wanted.model.clone()),
                     effort: effort.or_else(|| wanted.effort.clone()),
+                    permissions,
                 };
                 self.tell_chosen();
+                self.tell_permissions();
                 self.look_around();
             }
             SlashCommand::Approve { request, decision } => {
@@ -51,10 +53,22 @@ impl Driver {
     /// Says what is asked for from the next turn on: a conversation that there is keeps its own model.
     pub(super) fn tell_chosen(&mut self) {
         let usual = self.context.usual_model(&self.chosen).filter(|_| self.current.is_none());
-        let Chosen { provider, model, effort } = self.chosen.clone();
+        let Chosen { provider, model, effort, .. } = self.chosen.clone();
         let config = &self.context.settings.config.model;
         let (model, effort) = (model.or(usual), effort.or_else(|| config.effort.clone()));
         self.ready.push_back(News::Chosen { provider, model, effort });
+    }
+
+    /// Says with which permissions a new conversation begins, if some were chosen here.
+    pub(super) fn tell_permissions(&mut self) {
+        if self.chosen.permissions != PermissionsChange::default() {
+            let config = &self.context.settings.config;
+            let wanted = self.context.permissions(&self.chosen);
+            self.ready.push_back(News::PermissionsAsked {
+                sandbox: wanted.sandbox(config).map(|sandbox| sandbox.to_string()),
+                approval: wanted.approval(config).map(|approval| approval.to_string()),
+            });
+        }
     }
 
     fn say(&mut self, text: String, when: When) {

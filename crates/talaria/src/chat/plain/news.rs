@@ -82,6 +82,7 @@ impl<W: Write> Plain<W> {
                 // It was not said after all: the same words may come from elsewhere.
                 let unsent = prompt.and_then(|prompt| {
                     self.said.takes(&redact(&prompt.text));
+                    self.images = prompt.images;
                     self.driver.take_unsent()
                 });
                 if let Some(ticket) = ticket {
@@ -120,6 +121,11 @@ impl<W: Write> Plain<W> {
                 self.begins_with = RequestedSettings { provider, model, effort, ..kept };
                 Ok(())
             }
+            News::PermissionsAsked { sandbox, approval } => {
+                let kept = std::mem::take(&mut self.begins_with);
+                self.begins_with = RequestedSettings { sandbox, approval, ..kept };
+                Ok(())
+            }
             News::Pick { title, rows } => self.page.say(&choices(&title, &rows)),
             News::Started { .. }
             | News::Older { .. }
@@ -127,6 +133,7 @@ impl<W: Write> Plain<W> {
             | News::Files { .. }
             | News::Names { .. }
             | News::Image { .. }
+            | News::Clipboard(_)
             | News::Theme(_) => Ok(()),
         }
     }

@@ -6,6 +6,7 @@ use talaria_testkit::Key;
 use talaria_testkit::screen::Screen;
 
 use super::stage::{FREE, READY, Stage, ended, quit, send};
+use crate::scene::write_program;
 
 #[tokio::test]
 async fn the_model_is_changed_from_the_next_turn_and_codex_confirms_it() {
@@ -139,6 +140,44 @@ async fn a_background_command_is_counted_listed_read_and_stopped() {
     terminal.wait_hidden("1 background command running").await;
     send(&mut terminal, "/ps").await;
     terminal.wait_shown("no background commands").await;
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
+async fn what_is_not_committed_is_shown_and_the_last_answer_is_copied() {
+    let stage = Stage::usual().await;
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+        let home = stage.scene.user_home();
+        assert!(command.current_dir(stage.folder()).env("HOME", home).output().unwrap().status.success());
+    };
+    let copied = stage.scene.user_home().join("copied");
+    let programs = stage.scene.codex_home.root().join("bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    write_program(&programs.join("wl-copy"), &format!("cat > '{}'", copied.display()));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "/diff").await;
+    terminal.wait_shown("cannot show the changes").await;
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "first"]);
+    send(&mut terminal, "/diff").await;
+    terminal.wait_shown("nothing is changed since the last commit").await;
+    std::fs::write(stage.folder().join("greeting.txt"), "Hello.\nThis is another greeting.\n").unwrap();
+    std::fs::write(stage.folder().join("notes.md"), "new\n").unwrap();
+    send(&mut terminal, "/diff").await;
+    let screen = terminal.wait_shown("new files, not yet added:").await;
+    for row in ["-This is a greeting.", "+This is another greeting.", "  notes.md"] {
+        assert!(screen.contains(row), "{row}: {}", screen.text());
+    }
+    stage.scene.model.push(Reply::say("One **answer**.\n\nWith two paragraphs."));
+    send(&mut terminal, "Hi").await;
+    ended(&mut terminal, "With two paragraphs.").await;
+    send(&mut terminal, "/copy").await;
+    terminal.wait_shown("copied the last answer: 3 lines").await;
+    assert_eq!(std::fs::read_to_string(copied).unwrap(), "One **answer**.\n\nWith two paragraphs.");
     quit(terminal).await;
     stage.close().await;
 }

@@ -13,34 +13,34 @@ use talaria_testkit::{Codex, Key, Terminal};
 use crate::scene::Scene;
 
 /// Text before the input position.
-pub(super) const PROMPT: &str = "› ";
+pub(crate) const PROMPT: &str = "› ";
 
 /// The status line once Codex has reported its settings.
-pub(super) const READY: &str = "codex·gpt-5.5";
+pub(crate) const READY: &str = "codex·gpt-5.5";
 
 /// Text below an ended turn.
-pub(super) const ENDED: &str = "tokens: ";
+pub(crate) const ENDED: &str = "tokens: ";
 
 /// A scene with a folder to talk about.
-pub(super) struct Stage {
-    pub(super) scene: Scene,
+pub(crate) struct Stage {
+    pub(crate) scene: Scene,
 }
 
 impl Stage {
     /// A stage with a real Codex.
-    pub(super) async fn new(codex: &Codex) -> Self {
+    pub(crate) async fn new(codex: &Codex) -> Self {
         let mut scene = Scene::real(codex).await;
         put_sandbox_on_path(&mut scene, codex);
         Self::in_scene(scene)
     }
 
     /// A stage with the Codex of most scenarios.
-    pub(super) async fn usual() -> Self {
+    pub(crate) async fn usual() -> Self {
         Self::new(&Codex::v0_166()).await
     }
 
     /// A stage in a scene that was made for something special.
-    pub(super) fn in_scene(scene: Scene) -> Self {
+    pub(crate) fn in_scene(scene: Scene) -> Self {
         let stage = Self { scene };
         fs::create_dir(stage.folder()).unwrap();
         fs::write(stage.folder().join("greeting.txt"), "Hello.\nThis is a greeting.\n").unwrap();
@@ -48,12 +48,12 @@ impl Stage {
     }
 
     /// The folder that the chat works in.
-    pub(super) fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         self.scene.user_home().join("shop")
     }
 
     /// Opens the chat in a terminal of the usual size, and waits until it knows what it runs on.
-    pub(super) async fn open(&self, arguments: &[&str]) -> Terminal {
+    pub(crate) async fn open(&self, arguments: &[&str]) -> Terminal {
         let mut terminal = self.start(24, 80, arguments);
         let is_ready = |screen: &Screen| screen.contains(READY) && is_at_prompt(screen);
         terminal.wait_until("what runs, and a place to type", is_ready).await;
@@ -61,23 +61,23 @@ impl Stage {
     }
 
     /// Opens the chat so that commands are asked about and then run without a sandbox.
-    pub(super) async fn open_asking(&self) -> Terminal {
+    pub(crate) async fn open_asking(&self) -> Terminal {
         self.open(&ASKING).await
     }
 
     /// Starts the chat in a terminal of any size.
-    pub(super) fn start(&self, rows: u16, columns: u16, arguments: &[&str]) -> Terminal {
+    pub(crate) fn start(&self, rows: u16, columns: u16, arguments: &[&str]) -> Terminal {
         Terminal::spawn_sized(self.command(arguments), rows, columns)
     }
 
     /// The program in the folder, with colours.
-    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let command = self.scene.terminal_command(arguments).current_dir(self.folder());
         command.env_remove("NO_COLOR").env_remove("COLUMNS")
     }
 
     /// Parts of the screens that differ between runs.
-    pub(super) fn filter(&self) -> Filter {
+    pub(crate) fn filter(&self) -> Filter {
         let root = self.scene.codex_home.root();
         Filter::new()
             .replace(self.folder().to_str().unwrap(), "~/shop")
@@ -86,12 +86,12 @@ impl Stage {
     }
 
     /// Waits for the screen that is committed under that name, and compares.
-    pub(super) async fn shows(&self, name: &str, terminal: &mut Terminal) -> Screen {
+    pub(crate) async fn shows(&self, name: &str, terminal: &mut Terminal) -> Screen {
         self.shows_filtered(name, terminal, &self.filter()).await
     }
 
     /// The same, with more replaced that differs from run to run.
-    pub(super) async fn shows_filtered(
+    pub(crate) async fn shows_filtered(
         &self,
         name: &str,
         terminal: &mut Terminal,
@@ -107,19 +107,19 @@ impl Stage {
     }
 
     /// Leaves the scene and checks the invariants of every scenario.
-    pub(super) async fn close(self) {
+    pub(crate) async fn close(self) {
         self.scene.close().await;
     }
 }
 
 /// The committed text, unless it is being updated.
-pub(super) fn committed_text(committed: &ExpectFile) -> Option<String> {
+pub(crate) fn committed_text(committed: &ExpectFile) -> Option<String> {
     env::var_os("UPDATE_EXPECT").is_none().then(|| committed.data())
 }
 
 /// Codex warns where no bubblewrap is on the path: whether this machine has one must not be seen on the screens. The one
 /// that ships with Codex is added, so that sandboxed commands really run in the sandbox.
-pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
+pub(crate) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
     let bundled = codex.native.ancestors().map(|above| above.join("codex-resources/bwrap"));
     let Some(bundled) = bundled.into_iter().find(|program| program.exists()) else { return };
     let programs = scene.codex_home.root().join("bin");
@@ -130,19 +130,19 @@ pub(super) fn put_sandbox_on_path(scene: &mut Scene, codex: &Codex) {
 }
 
 /// Commands are asked about, and run without a sandbox.
-pub(super) const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
+pub(crate) const ASKING: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "untrusted"];
 
 /// Nothing is asked, and nothing is restricted.
-pub(super) const FREE: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "never"];
+pub(crate) const FREE: [&str; 4] = ["--sandbox", "danger-full-access", "--approval", "never"];
 
 /// Types a line and sends it.
-pub(super) async fn send(terminal: &mut Terminal, line: &str) {
+pub(crate) async fn send(terminal: &mut Terminal, line: &str) {
     terminal.type_keys(line).await;
     terminal.key(Key::Enter).await;
 }
 
 /// Waits for a request on the screen until it takes keys: not before a person could have seen it.
-pub(super) async fn asked(terminal: &mut Terminal) -> Screen {
+pub(crate) async fn asked(terminal: &mut Terminal) -> Screen {
     let takes_keys = |screen: &Screen| {
         screen.contains("[y]") && screen.style_of("keys answer").is_some_and(|style| style.is_bold)
     };
@@ -151,20 +151,20 @@ pub(super) async fn asked(terminal: &mut Terminal) -> Screen {
 }
 
 /// Waits until a turn has ended with these words, and nothing changes any more.
-pub(super) async fn ended(terminal: &mut Terminal, words: &str) -> Screen {
+pub(crate) async fn ended(terminal: &mut Terminal, words: &str) -> Screen {
     let is_over = |screen: &Screen| screen.contains(words) && screen.contains(ENDED) && is_at_prompt(screen);
     terminal.wait_until("the end of the turn", is_over).await;
     terminal.settled().await
 }
 
 /// Whether a frame is complete: the cursor is positioned, or hidden for a question, last.
-pub(super) fn is_at_prompt(screen: &Screen) -> bool {
+pub(crate) fn is_at_prompt(screen: &Screen) -> bool {
     let is_asking = screen.modes().is_cursor_hidden;
     is_asking || screen.lines()[usize::from(screen.cursor().0)].starts_with(PROMPT)
 }
 
 /// Leaves the chat by its command, and checks that the terminal is as it was.
-pub(super) async fn quit(mut terminal: Terminal) {
+pub(crate) async fn quit(mut terminal: Terminal) {
     send(&mut terminal, "/quit").await;
     assert_eq!(terminal.exit_code().await, Some(0), "{}", terminal.screen());
     super::restoring::assert_restored(&terminal);

@@ -11,7 +11,6 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn without_a_login_the_first_screen_says_what_to_do() {
     let stage = Stage::in_scene(Scene::without_login(&Codex::v0_166()).await);
-    // Wide, because it names the very program, wherever that is.
     let mut terminal = stage.start(24, 240, &[]);
     terminal.wait_shown("not logged in").await;
     terminal.wait_shown(READY).await;

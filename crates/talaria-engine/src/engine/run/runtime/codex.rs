@@ -10,6 +10,7 @@ use talaria_codex::client::{CallError, pause};
 use talaria_codex::conversation::{BackgroundNews, CodexConversation, Options, Past, Reading};
 use talaria_codex::current::CurrentHost;
 use talaria_codex::host::{Host, HostError, HostSpec};
+use talaria_codex::login::MISSED_LOGIN;
 use talaria_codex::queue::{Delivery, ThreadQueue};
 use talaria_codex::revival::{self, Revival, RevivalError};
 use talaria_codex::spec::Surroundings;
@@ -137,11 +138,10 @@ pub(super) async fn open(
         .spec(&engine.home, surroundings)
         .map_err(|problem| Box::new(failed(FailureCode::Other, problem.message)))?;
     let wanted: Option<Wanted> = row.asked.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    let mut asked = wanted
-        .ok_or_else(|| {
-            Box::new(failed(FailureCode::NotSent, "the stored request of the session cannot be read"))
-        })?
-        .thread();
+    let wanted = wanted.ok_or_else(|| {
+        Box::new(failed(FailureCode::NotSent, "the stored request of the session cannot be read"))
+    })?;
+    let mut asked = wanted.thread();
     if let Some(model) = settings.model() {
         asked.model = Some(model.to_owned());
     }
@@ -158,7 +158,8 @@ pub(super) async fn open(
     let tools = offered_tools(&config);
     asked.dynamic_tools = tools.iter().map(DynamicTool::of).collect();
     let started: Option<Started> = row.started.as_deref().and_then(|json| serde_json::from_str(json).ok());
-    let opening = Opening { engine, row, spec, asked, options, purpose };
+    let is_changed = wanted.is_changed() && purpose == Purpose::Send;
+    let opening = Opening { engine, row, spec, asked, options, purpose, is_changed };
     let (conversation, mut opened) = match started {
         // A thread on which no turn was accepted may have vanished with its host.
         Some(before) => opening.resume(before).await?,
@@ -181,12 +182,13 @@ struct Opening<'a> {
     asked: ThreadStart,
     options: Options,
     purpose: Purpose,
+    /// A person changed the permissions of the conversation: a thread that is loaded may have the earlier ones.
+    is_changed: bool,
 }
 
 impl Opening<'_> {
     async fn start(self) -> Result<(CodexRuntime, Opened), Box<Report>> {
-        let host = self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error)))?;
-        check_login(&host).await?;
+        let host = self.logged_in().await?;
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
         let mut warnings = thread.warnings.clone();
         let past = match self.imported().await.map_err(|error| Box::new(unread(&error)))? {
@@ -203,6 +205,24 @@ impl Opening<'_> {
         };
         let conversation = self.conversation(host, thread, past);
         Ok((conversation, Opened { warnings, contract: Some(self.contract()), ..Opened::default() }))
+    }
+
+    /// A Codex that someone is logged in to. It reads that when it starts: one that missed a login is replaced.
+    async fn logged_in(&self) -> Result<Arc<Host>, Box<Report>> {
+        let get =
+            || async { self.engine.hosts.get(&self.spec).await.map_err(|error| Box::new(no_host(&error))) };
+        let host = get().await?;
+        let refused = match check_login(&host).await {
+            Ok(()) => return Ok(host),
+            Err(refused) => refused,
+        };
+        if !host.missed_login() {
+            return Err(refused);
+        }
+        host.drain(MISSED_LOGIN);
+        let host = get().await?;
+        check_login(&host).await?;
+        Ok(host)
     }
 
     /// Resumes a conversation that an engine had open.
@@ -259,15 +279,24 @@ impl Opening<'_> {
         let thread = &before.thread;
         loop {
             let taken = match host.attach_thread(thread).await {
+                Ok(attached)
+                    if self.is_changed && !host.is_as_asked(&attached.thread.standing, &self.asked) =>
+                {
+                    host.unload_thread(thread).await?;
+                    self.resume_on(host, before).await
+                }
                 Ok(mut attached) => {
                     attached.thread.warnings.extend(host.shown_files(&attached.thread.standing, &self.asked));
                     Ok(Some((attached.thread, Some(attached.history.resumed_warm()))))
                 }
                 Err(AttachThreadError::NotLoaded) if self.needs_another(host) => Ok(None),
-                Err(AttachThreadError::NotLoaded) => host
-                    .resume_thread(thread, &self.asked_again(before))
-                    .await
-                    .map(|thread| Some((thread, None))),
+                Err(AttachThreadError::NotLoaded) => {
+                    if self.is_changed {
+                        // An engine may have ended in the middle of unloading it.
+                        host.restore_thread(thread).await?;
+                    }
+                    self.resume_on(host, before).await
+                }
                 Err(AttachThreadError::Call(error)) => Err(error.into()),
             };
             match taken {
@@ -278,6 +307,15 @@ impl Opening<'_> {
                 taken => return taken,
             }
         }
+    }
+
+    async fn resume_on(
+        &self,
+        host: &Arc<Host>,
+        before: &Started,
+    ) -> Result<Option<(OpenThread, Option<History>)>, ThreadError> {
+        let resumed = host.resume_thread(&before.thread, &self.asked_again(before)).await;
+        resumed.map(|thread| Some((thread, None)))
     }
 
     /// Codex forgets the effort of a conversation that is resumed with a model (0.130 and 0.166).

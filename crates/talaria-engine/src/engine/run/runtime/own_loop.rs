@@ -106,6 +106,8 @@ pub(crate) struct LoopRuntime {
     memory: Option<String>,
     /// A digest of what was said before it was imported.
     past: Option<String>,
+    /// Note for the model, with its next input, about permissions that a person changed.
+    changed: Option<String>,
     tools: Vec<ToolSpec>,
     read: Arc<Mutex<ReadFiles>>,
     /// The provider and the effort without effect there that people were warned of.
@@ -171,7 +173,12 @@ pub(super) async fn open(
         approval: approval.to_string(),
         codex: String::new(),
         path: None,
+        network: Some(sandbox == Sandbox::DangerFullAccess || wanted.network()),
+        writable_roots: (sandbox != Sandbox::DangerFullAccess).then(|| wanted.writable_roots().to_vec()),
     };
+    let before = row.started.as_deref().and_then(|json| serde_json::from_str::<Started>(json).ok());
+    let changed = before.filter(|before| wanted.is_changed() && !prompt::has_same_bounds(before, &started));
+    let changed = changed.map(|_| prompt::changed_permissions(&started));
     let history = engine.shelf.store.model_history(&row.id, 0, 1).await;
     let is_new = history.map_err(|error| not_sent(error.to_string()))?.is_empty() && purpose == Purpose::Send;
     let mut opened = Opened::default();
@@ -207,6 +214,7 @@ pub(super) async fn open(
         program: settings.sandbox_program(),
         memory,
         past,
+        changed,
         tools,
         read: Arc::default(),
         warned_effort: None,
@@ -337,12 +345,16 @@ impl LoopRuntime {
                 let row = log::head_row(journal.services(), ordinal, next, &head).ok_or_else(unsealed)?;
                 journal.change(Change::History(row));
                 next += 1;
+                self.changed = None;
                 if let Some(past) = &self.past {
                     parts.insert(0, LogPart::text(past.clone()));
                 }
                 head
             }
         };
+        if !is_compaction {
+            parts.extend(self.changed.take().map(LogPart::text));
+        }
         let said = (!is_compaction).then_some(LogItem::User { parts });
         for item in left.into_iter().chain(said) {
             let entry = LogEntry::own(next, item);

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use talaria_core::event::Started;
 use talaria_core::memory::scan::flag;
 use talaria_core::policy::{ApprovalPolicy, Sandbox};
 use talaria_guard::redact::redact;
@@ -68,6 +69,29 @@ pub(super) struct ProjectNote {
     pub(super) subject: String,
     /// None if nothing is wrong.
     pub(super) trouble: Option<String>,
+}
+
+/// Do both say the same about what commands may do?
+pub(super) fn has_same_bounds(one: &Started, other: &Started) -> bool {
+    let bounds = |started: &Started| {
+        (started.sandbox.clone(), started.approval.clone(), started.network, started.writable_roots.clone())
+    };
+    bounds(one) == bounds(other)
+}
+
+/// The text that the model reads after the next input instead of what its system prompt says: that stays as it is, so that the
+/// provider's cache is of use.
+pub(super) fn changed_permissions(now: &Started) -> String {
+    let network = if now.network == Some(true) { "open" } else { "closed" };
+    let roots = match now.writable_roots.as_deref() {
+        Some([]) | None => String::new(),
+        Some(roots) => format!("; commands may also write in: {}", roots.join(", ")),
+    };
+    format!(
+        "\n\n[The user changed the permissions of this conversation. From now on: sandbox {}, approval policy {}, network \
+         {network}{roots}. This replaces what the beginning of the conversation says.]",
+        now.sandbox, now.approval
+    )
 }
 
 /// Writes the system prompt of a conversation, and reads the files of its project for it.
