@@ -118,6 +118,7 @@ mod tests {
             origin: None,
             turns,
             reviews: Vec::new(),
+            budgets: Vec::new(),
             messages,
             older_messages: 0,
         }

@@ -37,7 +37,8 @@ async fn lane() -> (Lane, Stage) {
     let base = model.base_url();
     let home = CodexHome::new(&model);
     let lane = Lane::new(model, home, Path::new("/nonexistent/codex"));
-    let mut config = String::new();
+    // No limit is reached, and every request is reserved.
+    let mut config = "[budget]\nday = \"1000M tokens\"\n".to_owned();
     for api in faults::FAMILIES {
         config.push_str(&format!(
             "[providers.own-{api}]\nbase_url = \"{base}\"\napi = \"{api}\"\nfallback = [\"own-{api}/{SPARE}\"]\n\
