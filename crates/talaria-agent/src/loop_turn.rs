@@ -43,6 +43,7 @@ pub use ladder::{LeftModel, ModelChange, ModelRoute};
 
 mod after_failure;
 mod attempt_run;
+mod budgeting;
 mod compacting;
 mod continuing;
 mod interface;
@@ -92,6 +93,8 @@ pub struct LoopTurn {
     measured: Option<MeasuredPrompt>,
     /// The size of the prompt from which it has to grow before the next compaction.
     cooldown: Option<u64>,
+    /// The planned request waits for a person who allows more than a budget has.
+    is_withheld: bool,
     /// That size is an estimate until the provider reports one.
     is_cooldown_estimated: bool,
     /// A request of this turn was too long, and the conversation was compacted for it.
@@ -114,6 +117,7 @@ impl LoopTurn {
             ladder.resume(&model);
             setup.take(ladder.route());
         }
+        setup.bound_output();
         let renderer = renderer_of(&setup, &log);
         let next_seq = log.last().map_or(0, |entry| entry.seq + 1);
         let measured = setup.compaction.as_ref().and_then(|compaction| compaction.measured);
@@ -122,6 +126,7 @@ impl LoopTurn {
         Self {
             renderer,
             cooldown: Self::cooldown_of(&setup, &log),
+            is_withheld: false,
             is_cooldown_estimated: false,
             has_recovered: false,
             measured,
@@ -194,6 +199,11 @@ impl LoopTurn {
             LoopInput::GiveUp { by } => self.on_give_up(by),
             LoopInput::Interrupt(by) => self.on_interrupt(moment, by),
             LoopInput::SpareKeys(count) => self.spare_keys = count,
+            LoopInput::Withheld => self.is_withheld = true,
+            LoopInput::Granted => self.on_granted(moment),
+            LoopInput::Forgone { message, next, asks_another } => {
+                self.on_forgone(moment, message, next, asks_another);
+            }
             LoopInput::Tick => self.on_tick(moment),
         }
     }
@@ -206,6 +216,7 @@ impl LoopTurn {
     /// When to tick, if nothing happens before.
     pub fn wake_at(&self) -> Option<Duration> {
         match &self.phase {
+            _ if self.is_withheld => None,
             LoopPhase::Asking(run) => run.wake_at(),
             LoopPhase::Compacting(compacting) => Some(compacting.wake_at()),
             LoopPhase::Pausing(until) => Some(*until),
@@ -241,6 +252,7 @@ impl LoopTurn {
 
     fn on_tick(&mut self, moment: LoopMoment) {
         match &mut self.phase {
+            _ if self.is_withheld => {}
             LoopPhase::Asking(run) => {
                 let end = run.tick(moment.now, &mut self.outputs);
                 self.after_attempt(moment, end);
@@ -256,6 +268,7 @@ impl LoopTurn {
             return;
         }
         self.stopped_by = Some(by);
+        self.is_withheld = false;
         self.outputs.push_back(LoopOutput::Emit(Event::Interrupting { by }));
         // Before `begin`: what an earlier engine left running is stopped, and answered, all the same.
         if matches!(self.phase, LoopPhase::Idle) && self.settle_left(moment) {
@@ -322,6 +335,7 @@ impl LoopTurn {
             request: request.digest(),
             prefix: request.prefix,
             bytes: request.body.len(),
+            most_output: self.setup.most_output(),
         }));
         let run = AttemptRun::new(
             moment.now,
@@ -435,6 +449,7 @@ impl LoopTurn {
             ended.entries.iter().any(|entry| matches!(entry.item, LogItem::ServerTool { .. }));
         let is_known = ended.tokens.cost.is_some() || !has_server_tool;
         ended.price = ended.tokens.price(prices).filter(|_| is_known);
+        ended.bound = ended.bound.map(|(tokens, _)| (tokens, tokens.price(prices)));
         let mut spent = ended.tokens.usage();
         // Without the last word of the provider, what it reported is a lower bound.
         spent.partial |= !matches!(

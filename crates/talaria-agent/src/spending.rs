@@ -99,6 +99,27 @@ impl TokenCount {
         u64::try_from(total.div_ceil(1000)).ok()
     }
 
+    /// The most that a request can cost before anything is known of its answer: a token of any text has two bytes or more on
+    /// average.
+    pub fn most(request_bytes: usize, output: u64) -> Self {
+        let input = u64::try_from(request_bytes).unwrap_or(u64::MAX).div_ceil(2);
+        Self { input: Some(input), output: Some(output), source: TokenSource::Estimated, ..Self::default() }
+    }
+
+    /// The price of these tokens in billionths of a dollar if nothing is read from a cache and everything is written to the
+    /// most expensive one, in the most expensive tier that the input can reach. `None` if unknown.
+    pub fn most_price(self, tiers: &[PriceTier]) -> Option<u64> {
+        let (input, output) = (self.input?, self.output?);
+        let reached = tiers.iter().filter(|tier| tier.above_input == 0 || input > tier.above_input);
+        let price = |tier: &PriceTier| {
+            let writes = [tier.cache_write_short, tier.cache_write_long].into_iter().flatten();
+            let of_input = writes.fold(tier.input, u64::max);
+            u128::from(input) * u128::from(of_input) + u128::from(output) * u128::from(tier.output)
+        };
+        let most = reached.map(price).max()?;
+        u64::try_from(most.div_ceil(1000)).ok()
+    }
+
     /// An upper bound for a request whose usage was never reported: four bytes are a token.
     pub fn estimate(request_bytes: usize, answer_bytes: u64) -> Self {
         let input = u64::try_from(request_bytes).unwrap_or(u64::MAX).div_ceil(4);
@@ -158,6 +179,19 @@ mod tests {
             Some(7),
             "the provider's word"
         );
+    }
+
+    #[test]
+    fn the_most_that_a_request_costs_has_no_help_from_a_cache() {
+        let most = TokenCount::most(2_000, 100);
+        assert_eq!((most.input, most.output), (Some(1_000), Some(100)));
+        // 1,000 at $6.25 and 100 at $30 a million.
+        assert_eq!(most.most_price(&TIERS), Some(6_250_000 + 3_000_000));
+        assert_eq!(most.most_price(&[]), None, "unknown is not zero");
+        let cached = TokenCount { cached: Some(900), ..most };
+        assert!(most.most_price(&TIERS) > cached.price(&TIERS));
+        let large = TokenCount::most(600_000, 0);
+        assert_eq!(large.most_price(&TIERS), Some(3_000_000_000), "the tier that it reaches");
     }
 
     #[test]

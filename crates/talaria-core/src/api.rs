@@ -5,6 +5,7 @@
 
 mod audit;
 mod background;
+mod budget;
 mod context;
 mod engine;
 mod import;
@@ -24,6 +25,7 @@ mod usage;
 
 pub use audit::{AuditEntry, AuditQuery};
 pub use background::{BackgroundInfo, BackgroundStopped, StopBackground};
+pub use budget::BudgetInfo;
 pub use context::{ContextPart, ContextReport};
 pub use engine::{
     EngineInfo, EngineStatus, HostInfo, Limits, ProviderKeyInfo, ProviderKeyState, RunningTurn, Stop,

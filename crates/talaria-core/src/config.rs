@@ -6,6 +6,7 @@
 
 mod approvals;
 mod bridge;
+mod budget;
 mod chat;
 mod compression;
 mod effect;
@@ -33,6 +34,7 @@ use crate::servers::Server;
 pub(crate) use crate::toml_problem::article;
 pub use crate::toml_problem::{ConfigProblem, Severity, position, read};
 pub use bridge::{BridgeConfig, REQUEST_KINDS, Rights};
+pub use budget::BudgetConfig;
 pub use chat::{ChatConfig, Enter, Theme};
 pub use compression::{AuxiliaryModel, CompressionConfig};
 pub use effect::Effect;
@@ -81,6 +83,8 @@ pub struct Config {
     pub auxiliary: AuxiliaryConfig,
     /// When conversations are shortened.
     pub compression: CompressionConfig,
+    /// What may be spent.
+    pub budget: BudgetConfig,
     /// How much work a model hands to background tasks.
     pub delegation: DelegationConfig,
     /// Talaria's own tools for models.

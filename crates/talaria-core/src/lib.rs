@@ -2,7 +2,7 @@
 //!
 //! Map: a turn takes `input` and produces `event`s about `item`s and `request`s until its `outcome`; `gap` describes
 //! unobserved time, `background` the commands that outlive their turn, `event_redactor` masks secrets in all of it. `transcript` turns
-//! the items of a turn into stored messages, `export` a conversation into Markdown. `usage` counts tokens and rate limits,
+//! the items of a turn into stored messages, `export` a conversation into Markdown. `usage` counts tokens and rate limits, `budget` decides whether a request fits what may be spent,
 //! `prompt_cost` the tokens of the prompt parts that Talaria adds. `ids` has the newtypes, `schema` what the JSON schema of the API needs besides
 //! derives. `subject` is the operation that a person is asked to approve: `bounds` says where it would happen, `gate`
 //! decides it without a person, `escrow` whether an answer that was never delivered still applies. `principal` and `access`
@@ -24,6 +24,7 @@ pub mod background;
 pub mod backoff;
 pub mod bounds;
 pub mod bridge;
+pub mod budget;
 pub mod config;
 pub mod duration;
 pub mod edit;

@@ -25,6 +25,7 @@ mod store;
 pub use error::StoreError;
 pub use model::audit::{AuditRow, NewAudit, REFUSALS_KEPT};
 pub use model::batch::{Appended, Batch, Change};
+pub use model::budget::{NewAllowance, NewReservation};
 pub use model::delegation::{DelegationRow, NewDelegation, ResultCarrier};
 pub use model::event::{EventRow, NewEvent};
 pub use model::host::{HostProcess, HostRow, NewHost};

@@ -7,6 +7,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod batch;
+pub(crate) mod budget;
 pub(crate) mod delegation;
 pub(crate) mod event;
 pub(crate) mod host;

@@ -8,6 +8,7 @@
 
 mod audit;
 mod background;
+mod budget;
 mod bulk_insert;
 mod delegation;
 mod error;

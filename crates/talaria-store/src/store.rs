@@ -7,11 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use talaria_core::budget::{BudgetShortfall, BudgetState, ScopedLimit};
 use talaria_core::ids::{SessionId, ThreadId, TicketId};
 
 use crate::error::StoreError;
 use crate::model::audit::{AuditRow, NewAudit};
 use crate::model::batch::{Appended, Batch};
+use crate::model::budget::NewReservation;
 use crate::model::delegation::DelegationRow;
 use crate::model::event::EventRow;
 use crate::model::host::{HostProcess, HostRow, NewHost};
@@ -599,6 +601,31 @@ impl Store {
     /// Returns how many entries the history of a session has: the number of the next one.
     pub async fn model_history_len(&self, session: &SessionId) -> Result<i64, StoreError> {
         dispatch!(self.model_history_len(session))
+    }
+}
+
+/// Budgets.
+impl Store {
+    /// Reserves what a request to a model can cost, in one transaction with the decision: no two requests are granted what fits
+    /// only one of them. Returns the limit that it would pass; nothing is reserved then. A reservation ends with the end of its
+    /// attempt, in the same transaction. Refused unless the engine holds the session; a conflict if the attempt was sent with one.
+    pub async fn reserve_budget(&self, new: NewReservation) -> Result<Option<BudgetShortfall>, StoreError> {
+        dispatch!(self.reserve_budget(new))
+    }
+
+    /// Returns what was spent and is reserved of these limits, in their order. An unknown part of a cost counts as the most
+    /// that it can have been; providers in `uncounted` do not count.
+    pub async fn budget_states(
+        &self,
+        limits: &[ScopedLimit],
+        uncounted: &[String],
+    ) -> Result<Vec<BudgetState>, StoreError> {
+        dispatch!(self.budget_states(limits, uncounted))
+    }
+
+    /// Returns the sessions that delegated this one: its parent, the parent of that one, and so on.
+    pub async fn budget_owners(&self, session: &SessionId) -> Result<Vec<SessionId>, StoreError> {
+        dispatch!(self.budget_owners(session))
     }
 }
 

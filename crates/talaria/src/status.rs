@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use talaria_core::api::{EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts};
+use talaria_core::api::{BudgetInfo, EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts};
 use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
@@ -77,6 +77,7 @@ fn without_an_engine(left: &Value) -> Value {
         "requests": null,
         "tasks": null,
         "limits": null,
+        "budgets": null,
         "notes": null,
         "left": left,
     })
@@ -94,6 +95,7 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
     ));
     out += format!("tasks     {}\n", tasks(status.tasks));
     out += limits(status.limits);
+    out += budgets(&status.budgets);
     for note in &status.notes {
         out += format!("note      {}\n", plain_line(note));
     }
@@ -130,6 +132,11 @@ fn tasks(tasks: TaskCounts) -> String {
             format!("{working} working, {waiting} waiting for you, {queued} queued")
         }
     }
+}
+
+/// The budgets and how much of each is spent, a line each.
+pub(crate) fn budgets(budgets: &[BudgetInfo]) -> String {
+    budgets.iter().map(|budget| format!("budget    {}\n", plain_line(&budget.line()))).collect()
 }
 
 /// The limits; none from an engine that does not report them.
@@ -215,6 +222,7 @@ mod tests {
             tasks: TaskCounts::default(),
             limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
             keys: Vec::new(),
+            budgets: Vec::new(),
             notes: Vec::new(),
         }
     }

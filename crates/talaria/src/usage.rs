@@ -15,6 +15,7 @@ use crate::output::{encoded, print};
 use crate::progress::with_progress;
 use crate::sessions::json_lines;
 use crate::settings::Settings;
+use crate::status;
 use crate::trouble::Trouble;
 
 /// Runs the command.
@@ -29,12 +30,18 @@ pub(crate) async fn run(options: &UsageOptions) -> Result<u8, Trouble> {
     let asked = UsageQuery { by, days: options.days };
     let sums = with_progress("asking the engine", client.usage(&asked)).await;
     let sums = sums.map_err(|error| refused("cannot read the usage", &error))?;
+    let budgets = match options.json {
+        true => Vec::new(),
+        false => client.status().await.map_err(|error| refused("cannot read the budgets", &error))?.budgets,
+    };
     print(&match (options.json, sums.is_empty()) {
         (true, _) => json_lines(&sums),
-        (false, true) => format!("no tokens were used in {}\n", span(options.days)),
+        (false, true) => {
+            format!("no tokens were used in {}\n{}", span(options.days), status::budgets(&budgets))
+        }
         (false, false) => {
             let look = look::of_stdout();
-            encoded(&page(&sums, &asked, look))
+            encoded(&(page(&sums, &asked, look) + status::budgets(&budgets)))
         }
     })?;
     Ok(0)

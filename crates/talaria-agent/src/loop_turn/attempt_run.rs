@@ -124,6 +124,7 @@ impl AttemptRun {
         // The status says how far it was, where it came in the same step as the end.
         let stage = if diary.events > 0 { stage.max(AttemptStage::Speaking) } else { stage };
         let tokens = booked(collected.tokens, &end, stage, self.request_bytes, &diary);
+        let bound = bound(tokens, &end, self.request_bytes, &diary).map(|bound| (bound, None));
         let shown_items = collected.shown_items.iter().map(|index| item_id(&self.turn, self.number, *index));
         RunEnd {
             item_ids,
@@ -134,6 +135,7 @@ impl AttemptRun {
                 stage,
                 tokens,
                 price: None,
+                bound,
                 diary,
                 shown_chars: collected.shown_chars,
                 entries,
@@ -227,4 +229,21 @@ fn booked(
         return TokenCount { input: Some(0), output: Some(0), ..TokenCount::default() };
     }
     TokenCount::estimate(request_bytes, diary.bytes)
+}
+
+/// What an attempt can have cost at most if the provider did not report its end: the model may have written more than what
+/// arrived was reported for.
+fn bound(
+    booked: TokenCount,
+    end: &AttemptEnd,
+    request_bytes: usize,
+    diary: &AttemptDiary,
+) -> Option<TokenCount> {
+    let has_last_word =
+        matches!(end, AttemptEnd::Completed(_) | AttemptEnd::Incomplete(_) | AttemptEnd::Refused { .. });
+    if has_last_word || booked.usage().total == 0 {
+        return None;
+    }
+    let most = TokenCount::estimate(request_bytes, diary.bytes);
+    Some(TokenCount { input: booked.input.max(most.input), output: booked.output.max(most.output), ..booked })
 }

@@ -83,6 +83,22 @@ enum CompactingState {
 }
 
 impl Compacting {
+    /// The time of its request begins now.
+    pub(super) fn restart_time(&mut self, now: Duration) {
+        if let CompactingState::Asking { until, .. } = &mut self.state {
+            *until = now + ATTEMPT_LIMIT;
+        }
+    }
+
+    /// Ends the request that was not sent. Returns it, and the step that shows the compaction.
+    pub(super) fn give_up(mut self, outputs: &mut VecDeque<LoopOutput>) -> (Option<RunEnd>, ItemId) {
+        let end = match &mut self.state {
+            CompactingState::Asking { run, .. } => run.cancel(Who::Talaria, outputs),
+            CompactingState::Pausing(_) => None,
+        };
+        (end, self.item)
+    }
+
     pub(super) fn attempt(&self) -> Option<u64> {
         match &self.state {
             CompactingState::Asking { run, .. } => Some(run.number()),
@@ -228,7 +244,7 @@ impl LoopTurn {
             None => self.setup.omissions.parameters.clone(),
         };
         let key = format!("{}-summary", self.setup.head.cache_key);
-        LoopSetup {
+        let mut setup = LoopSetup {
             turn: self.setup.turn.clone(),
             head: RequestHead::new(model, vec![INSTRUCTIONS.to_owned()], Vec::new(), &key),
             omissions: RequestOmissions { parameters, ..RequestOmissions::default() },
@@ -239,7 +255,10 @@ impl LoopTurn {
             rests_until: None,
             fallbacks: Vec::new(),
             asks_on_refusal: false,
-        }
+            bounds_output: self.setup.bounds_output,
+        };
+        setup.bound_output();
+        setup
     }
 
     /// How many tokens of the conversation fit a request for a summary. Estimates may be wrong by a fifth.
@@ -266,6 +285,7 @@ impl LoopTurn {
             request: request.digest(),
             prefix: request.prefix,
             bytes: request.body.len(),
+            most_output: compacting.setup.most_output(),
         }));
         let binding = renderer.binding(request.prefix);
         let run = AttemptRun::new(moment.now, self.attempts, &compacting.setup, binding, request.body.len());

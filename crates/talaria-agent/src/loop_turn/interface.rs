@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use talaria_core::event::{Event, Usage};
 use talaria_core::ids::{ItemId, TurnId};
+use talaria_core::next_step::NextStep;
 use talaria_core::outcome::Report;
 use talaria_core::request::Who;
 
@@ -16,6 +17,9 @@ use crate::history::{CallDisposition, CallId, CallInput, LogEntry, LogPart, Mode
 use crate::profile::ProviderProfile;
 use crate::rendered::{PrefixDigest, RenderedRequest};
 use crate::spending::TokenCount;
+
+/// The output limit that a request names where that of the model is not known, and a budget has to bound it.
+const ASSUMED_OUTPUT: u64 = 32_768;
 
 /// The time of an input, as the shell knows it.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +55,8 @@ pub struct LoopSetup {
     pub asks_on_refusal: bool,
     /// How the conversation is compacted; none where it must stay as it is.
     pub compaction: Option<CompactionSetup>,
+    /// Requests name an output limit, also to models whose own one is not known: a budget has to bound what they cost.
+    pub bounds_output: bool,
 }
 
 impl LoopSetup {
@@ -71,6 +77,19 @@ impl LoopSetup {
         self.head.model.clone_from(&route.model);
         self.head.max_output = None;
         self.omissions = route.omissions.clone();
+        self.bound_output();
+    }
+
+    /// Names an output limit where it would otherwise be unknown.
+    pub(super) fn bound_output(&mut self) {
+        if self.bounds_output && self.most_output().is_none() {
+            self.head.max_output = Some(ASSUMED_OUTPUT);
+        }
+    }
+
+    /// The most tokens that an answer can have, if that is known.
+    pub(super) fn most_output(&self) -> Option<u64> {
+        self.head.output_limit(&self.profile).or_else(|| self.profile.model(&self.head.model).max_output)
     }
 }
 
@@ -106,6 +125,19 @@ pub enum LoopInput<'a> {
     Interrupt(Who),
     /// How many other keys of the provider may work, known when a request is sent.
     SpareKeys(usize),
+    /// The planned request is not sent before a person allows more than a budget has.
+    Withheld,
+    /// It is sent now.
+    Granted,
+    /// It is not sent: a budget is reached.
+    Forgone {
+        /// What people read.
+        message: String,
+        /// What to do about it.
+        next: NextStep,
+        /// The next model of the ladder is asked instead, if there is one.
+        asks_another: bool,
+    },
     /// Time passed.
     Tick,
 }
@@ -152,6 +184,8 @@ pub struct PlannedAttempt {
     pub prefix: PrefixDigest,
     /// The size of the request.
     pub bytes: usize,
+    /// The most tokens that its answer can have, if that is known.
+    pub most_output: Option<u64>,
 }
 
 /// An attempt that is over.
@@ -167,6 +201,8 @@ pub struct EndedAttempt {
     pub tokens: TokenCount,
     /// The price in billionths of a dollar; none if it is not known.
     pub price: Option<u64>,
+    /// What it can have cost at most where the provider did not report its end, and the price of that.
+    pub bound: Option<(TokenCount, Option<u64>)>,
     /// Facts for diagnosis.
     pub diary: AttemptDiary,
     /// Characters that people saw of it.

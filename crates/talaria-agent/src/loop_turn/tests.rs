@@ -12,6 +12,7 @@ use crate::history::{CallId, ModelIssuer, plain_text};
 use crate::profile::{ModelFacts, builtin_profile};
 use crate::spending::TokenCount;
 
+mod budgeting;
 mod compacting;
 mod fallback;
 
@@ -62,6 +63,8 @@ struct Stage {
     events: Vec<Event>,
     /// What each attempt cost.
     tokens: Vec<TokenCount>,
+    /// What each can have cost at most.
+    bounds: Vec<Option<TokenCount>>,
     /// How many words of the person were returned.
     unread: usize,
 }
@@ -93,6 +96,7 @@ fn setup() -> LoopSetup {
         rests_until: None,
         fallbacks: Vec::new(),
         asks_on_refusal: false,
+        bounds_output: false,
         compaction: None,
     }
 }
@@ -130,6 +134,7 @@ impl Stage {
             reports: Vec::new(),
             events: Vec::new(),
             tokens: Vec::new(),
+            bounds: Vec::new(),
             unread: 0,
         }
     }
@@ -193,6 +198,7 @@ impl Stage {
                 LoopOutput::Emit(event) => self.events.push(event),
                 LoopOutput::End(ended) => {
                     self.tokens.push(ended.tokens);
+                    self.bounds.push(ended.bound.map(|(tokens, _)| tokens));
                     self.stored.extend(ended.entries);
                 }
                 LoopOutput::Append(entries) => self.stored.extend(entries),

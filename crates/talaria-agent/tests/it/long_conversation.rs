@@ -168,6 +168,7 @@ impl Talk {
             rests_until: None,
             fallbacks: Vec::new(),
             asks_on_refusal: false,
+            bounds_output: false,
             compaction: Some(CompactionSetup {
                 settings: self.settings.clone(),
                 summarisers: self.summarisers.clone(),

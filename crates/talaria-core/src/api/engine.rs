@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BackgroundInfo, RequestInfo};
+use super::{BackgroundInfo, BudgetInfo, RequestInfo};
 use crate::event::Stage;
 use crate::ids::SessionId;
 
@@ -49,6 +49,9 @@ pub struct EngineStatus {
     /// The keys of model providers that were used since the engine started. Never the keys themselves.
     #[serde(default)]
     pub keys: Vec<ProviderKeyInfo>,
+    /// The budgets of today, and of the conversations and tasks whose turns run or wait.
+    #[serde(default)]
+    pub budgets: Vec<BudgetInfo>,
     /// Notes for the user, for example that floor and rules do not apply where Codex never asks.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -1,6 +1,6 @@
 //! Conversations: how they are started, continued, followed, found and thrown away.
 
-use super::ReviewInfo;
+use super::{BudgetInfo, ReviewInfo};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -302,6 +302,9 @@ pub struct SessionDetail {
     /// Its reviews, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewInfo>,
+    /// The budgets that its requests count for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<BudgetInfo>,
     /// The transcript, oldest first.
     pub messages: Vec<Message>,
     /// How many older messages are not in here.

@@ -53,7 +53,7 @@ impl Effect {
             Some("chat") => Self::NextChat,
             Some(
                 "notify" | "sessions" | "bridge" | "access" | "recall" | "memory" | "delegation" | "web"
-                | "learning" | "auxiliary" | "compression" | "hooks" | "skills" | "providers",
+                | "learning" | "auxiliary" | "budget" | "compression" | "hooks" | "skills" | "providers",
             ) => Self::AtOnce,
             _ if name == "codex.on_loss" => Self::AtOnce,
             // The engine reads the rules itself.

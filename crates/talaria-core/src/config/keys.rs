@@ -7,7 +7,7 @@ use toml_edit::Item;
 
 use super::{
     Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
-    compression, notify, skills, tools, web,
+    budget, compression, notify, skills, tools, web,
 };
 use super::{article, providers};
 use crate::duration::{from_seconds, parse_duration};
@@ -190,7 +190,7 @@ const KEYS: &[(&str, Meaning)] = &[
     ("learning.calls", Meaning::Read(|item, config| set(&mut config.learning.calls, count(item)))),
     (
         "auxiliary.background_review",
-        Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, text(item))),
+        Meaning::Read(|item, config| set(&mut config.auxiliary.background_review, compression::model(item))),
     ),
     (
         "auxiliary.compression",
@@ -213,6 +213,13 @@ const KEYS: &[(&str, Meaning)] = &[
             set(&mut config.compression.protect_last_n, compression::messages(item))
         }),
     ),
+    (
+        "budget.conversation",
+        Meaning::Read(|item, config| set(&mut config.budget.conversation, budget::amount(item))),
+    ),
+    ("budget.task", Meaning::Read(|item, config| set(&mut config.budget.task, budget::amount(item)))),
+    ("budget.day", Meaning::Read(|item, config| set(&mut config.budget.day, budget::amount(item)))),
+    ("budget.providers", Meaning::ReadList(budget::providers)),
     ("hooks.turn_start", Meaning::Read(|item, config| set(&mut config.hooks.turn_start, text(item)))),
     ("hooks.turn_end", Meaning::Read(|item, config| set(&mut config.hooks.turn_end, text(item)))),
     ("skills.folders", Meaning::ReadList(skills::folders)),
@@ -257,6 +264,7 @@ const SECTIONS: &[(&str, Section)] = &[
     ("approvals", Section::Read),
     ("engine", Section::Read),
     ("bridge", Section::Read),
+    ("budget", Section::Read),
     ("chat", Section::Read),
     ("auxiliary", Section::Read),
     ("compression", Section::Read),

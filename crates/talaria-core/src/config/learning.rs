@@ -42,7 +42,7 @@ impl LearningConfig {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuxiliaryConfig {
     /// The model that reviews conversations. Unset: the one of the conversation.
-    pub background_review: Option<String>,
+    pub background_review: Option<AuxiliaryModel>,
     /// The model that summarises conversations. Unset: the one of the conversation.
     pub compression: Option<AuxiliaryModel>,
 }

@@ -34,6 +34,7 @@ pub(super) fn detail() -> SessionDetail {
         turns: Vec::new(),
         reviews: Vec::new(),
         messages: Vec::new(),
+        budgets: Vec::new(),
         older_messages: 0,
     }
 }

@@ -23,7 +23,7 @@ use talaria_store::{
     Batch, Change, NewEvent, NewTurnRow, RequestPatch, RequestState, ResultCarrier, SessionPatch, SessionRow,
     Store, StoreError, ToolCallKey, TurnRow,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::engine::journal::feed::{EventLine, Feed};
@@ -143,6 +143,8 @@ pub(crate) struct Journal {
     new_contract: i64,
     /// What makes a review of the conversation due; none if there are no reviews.
     progress: Option<ReviewProgress>,
+    /// Gets the tokens of the turn whenever they are reported.
+    spent: Option<watch::Sender<u64>>,
     /// The tools of a thread that starts now.
     offered: Vec<OfferedTool>,
     /// Whether this turn may carry results of delegated tasks.
@@ -186,6 +188,7 @@ impl Journal {
             contract: contract::NO_TOOLS,
             new_contract: contract::NO_TOOLS,
             progress: None,
+            spent: None,
             offered: Vec::new(),
             carries: false,
             counts_attempts: false,
@@ -306,6 +309,11 @@ impl Journal {
         self.ordinal
     }
 
+    /// Reports what the turn spends from now on.
+    pub(crate) fn report_spending(&mut self, spent: watch::Sender<u64>) {
+        self.spent = Some(spent);
+    }
+
     /// The next commit passes this point of a turn, for tests that stop there.
     pub(crate) fn point(&mut self, point: &'static str) {
         self.points.push(point);
@@ -404,6 +412,11 @@ impl Watcher for Journal {
             }
             Event::BackgroundEnded { id, .. } => {
                 self.changes.push(self.shelf.background.remove(&self.session, id));
+            }
+            Event::UsageUpdated { turn, .. } => {
+                if let Some(spent) = &self.spent {
+                    spent.send_replace(turn.total);
+                }
             }
             Event::TurnStarted { turn } => self.turn = Some(turn.clone()),
             Event::ItemStarted { item } => {

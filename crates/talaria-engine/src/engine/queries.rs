@@ -69,6 +69,8 @@ impl Engine {
             waits_for: self.inner.provider_keys.awaited_by(&session.id),
             ..views::running(session, turn, pid_of(session.host.as_deref()))
         });
+        let sessions: Vec<_> = unsettled.iter().map(|(session, _)| session.id.clone()).collect();
+        let budgets = self.inner.budgets(&sessions).await.map_err(|error| views::problem(&error))?;
         let now = views::time(talaria_home::clock::now_ms());
         Ok(EngineStatus {
             engine: self.info(),
@@ -78,6 +80,7 @@ impl Engine {
             tasks: self.inner.queue.counts(),
             limits: self.inner.limits(),
             keys: health.keys(),
+            budgets,
             hosts: hosts
                 .iter()
                 .map(|host| HostInfo {
@@ -133,6 +136,7 @@ impl Engine {
             Ok::<_, talaria_store::StoreError>((turns, messages, all, origin, reviews))
         };
         let (turns, messages, all, origin, reviews) = read.await.map_err(|error| views::problem(&error))?;
+        let budgets = self.inner.budgets_of(&session).await.map_err(|error| views::problem(&error))?;
         let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
         Ok(SessionDetail {
             info: self.listed(&session),
@@ -141,6 +145,7 @@ impl Engine {
             origin: origin.map(views::origin),
             turns: turns.iter().map(views::turn).collect(),
             reviews: reviews.iter().map(views::review).collect(),
+            budgets,
             messages: messages
                 .iter()
                 .filter_map(|message| serde_json::from_str(&message.json).ok())

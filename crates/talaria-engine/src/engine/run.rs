@@ -1,12 +1,13 @@
 //! Running turns: `start` records a turn, `resolve` decides its model and limits, `session_directory` tracks the
 //! active sessions, `actor` is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
-//! opened. `input`, `settings`, `providers`, `servers` and `rulebook` configure a
+//! opened. `budget` bounds what a turn may spend; `input`, `settings`, `providers`, `servers` and `rulebook` configure a
 //! turn; `answers`, `compaction`, `renaming`, `shell` and `background`
 //! are commands of people during and between turns; `catalog` lists models and efforts.
 
 pub(crate) mod actor;
 pub(crate) mod answers;
 pub(crate) mod background;
+pub(crate) mod budget;
 pub(crate) mod catalog;
 pub(crate) mod compaction;
 pub(crate) mod input;

@@ -7,6 +7,7 @@
 pub mod answers;
 pub mod appends;
 pub mod audit;
+pub mod budgets;
 pub mod delegations;
 pub mod escrow;
 pub mod forgetting;
@@ -67,6 +68,15 @@ macro_rules! contract_tests {
                 a_start_and_its_row_are_written_together,
                 the_log_is_paged_newest_first,
                 refusals_are_bounded_and_never_push_out_what_was_done,
+            ],
+            budgets: [
+                a_reservation_is_replaced_by_what_was_spent,
+                an_engine_that_lost_the_session_reserves_nothing,
+                what_a_former_engine_sent_counts_as_all_that_it_reserved,
+                what_is_not_known_of_a_cost_counts_as_its_bound,
+                a_delegated_task_counts_for_its_parents,
+                days_and_providers_are_counted_apart,
+                an_answer_allows_more_once,
             ],
             usage: [
                 costs_are_added_up_by_day_model_and_session,

@@ -6,6 +6,7 @@ use talaria_core::ids::SessionId;
 use talaria_core::learning::progress::{DueReview, ReviewCount};
 
 use crate::model::audit::NewAudit;
+use crate::model::budget::NewAllowance;
 use crate::model::delegation::ResultCarrier;
 use crate::model::event::NewEvent;
 use crate::model::message::NewMessage;
@@ -103,6 +104,8 @@ pub enum Change {
     ResultsDelivered { turn: i64, carrier: Option<ResultCarrier> },
     /// What a model cost. A name that the session has already changes nothing.
     ModelUsage(NewModelUsage),
+    /// A person allowed more than a budget has. A request that allowed before changes nothing.
+    BudgetAllowance(NewAllowance),
     /// A request to a model is planned. Its key must be new.
     NewAttempt(NewModelAttempt),
     /// A request to a model is this far, with what is known. A conflict if it was further, has ended, or another engine sends it.

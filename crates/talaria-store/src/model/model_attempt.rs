@@ -1,6 +1,7 @@
 //! Requests of the built-in model loop: a row for each, from the plan to an end with evidence. `talaria_agent` decides what
 //! they mean.
 
+use talaria_core::budget::BudgetCharge;
 use talaria_core::ids::SessionId;
 
 use crate::model::model_history::NewHistoryEntry;
@@ -52,6 +53,8 @@ pub struct ModelAttemptEnd {
     pub usage_source: UsageSource,
     /// In billionths of a dollar; `None` if the price is not known.
     pub amount: Option<u64>,
+    /// The most that it can have cost, where that is not known for certain.
+    pub bound: Option<BudgetCharge>,
     /// The state of the price list that the amount is from.
     pub price_as_of: Option<String>,
     pub facts: ModelAttemptFacts,
@@ -69,6 +72,7 @@ impl ModelAttemptEnd {
             usage: None,
             usage_source: UsageSource::Unknown,
             amount: None,
+            bound: None,
             price_as_of: None,
             facts: ModelAttemptFacts::default(),
             items: Vec::new(),

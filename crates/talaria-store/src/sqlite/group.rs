@@ -17,8 +17,8 @@ use crate::model::batch::{Appended, Batch, Change};
 use crate::model::skill::NewSkillUse;
 use crate::sqlite::bulk_insert::{Rows, Start, Statements, Then};
 use crate::sqlite::{
-    audit, background, delegation, model_attempt, model_history, model_usage, outbox, request, review,
-    session, skill, task, tool_call, transaction, turn,
+    audit, background, budget, delegation, model_attempt, model_history, model_usage, outbox, request,
+    review, session, skill, task, tool_call, transaction, turn,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -236,6 +236,7 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
             delegation::deliver(conn, session, at, turn, carrier).await
         }
         Change::ModelUsage(new) => model_usage::insert(conn, session, at, new).await,
+        Change::BudgetAllowance(new) => budget::allow(conn, at, new).await,
         Change::NewAttempt(new) => model_attempt::insert(conn, batch, new).await,
         Change::AttemptStage(key, state, facts) => {
             model_attempt::advance(conn, batch, key, state, facts).await

@@ -15,7 +15,7 @@ use crate::model::model_attempt::{
 };
 use crate::model::words::{AttemptEnding, AttemptState, Word as _};
 use crate::sqlite::rows::{self, FromRow};
-use crate::sqlite::{SqliteStore, model_history, model_usage};
+use crate::sqlite::{SqliteStore, budget, model_history, model_usage};
 
 /// The states of an attempt that has not ended, in their order.
 const FORWARD: [AttemptState; 4] =
@@ -106,6 +106,7 @@ impl SqliteStore {
                 .bind(serde_json::json!(Usage::default()).to_string())
                 .execute(&mut *conn)
                 .await?;
+                budget::release_older(conn, epoch).await?;
                 Ok(sent.rows_affected() + planned.rows_affected())
             })
         })
@@ -228,7 +229,8 @@ pub(crate) async fn end(
     if done.rows_affected() == 0 {
         return Err(refuse(conn, &batch.session, key, "end").await?);
     }
-    model_usage::count_attempt(conn, &batch.session, key).await?;
+    model_usage::count_attempt(conn, &batch.session, key, end.bound).await?;
+    budget::release(conn, &batch.session, key).await?;
     model_history::append(conn, &batch.session, batch.at, Some(key.number), items).await
 }
 

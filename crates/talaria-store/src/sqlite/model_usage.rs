@@ -3,14 +3,15 @@
 use sqlx::Row as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use talaria_core::api::UsageBy;
+use talaria_core::budget::BudgetCharge;
 use talaria_core::event::Usage;
 use talaria_core::ids::SessionId;
 
 use crate::error::StoreError;
 use crate::model::model_attempt::ModelAttemptKey;
 use crate::model::model_usage::{NewModelUsage, UsageFilter, UsageSumRow};
-use crate::sqlite::SqliteStore;
 use crate::sqlite::rows::{self, FromRow};
+use crate::sqlite::{SqliteStore, budget};
 
 /// The statement that adds up what has the same key, the latest first.
 macro_rules! sums {
@@ -80,10 +81,13 @@ pub(crate) async fn insert(
     new: NewModelUsage,
 ) -> Result<(), StoreError> {
     let tokens = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    let owners = budget::owners(conn, session).await?;
     sqlx::query(
         "insert into model_usage (session, name, purpose, runtime, model, input, cached, output, reasoning, total,
-                                  is_partial, is_unreported, at)
-         select id, $2, $3, runtime, $4, $5, $6, $7, $8, $9, $10, $9 = 0 and $10 = 0, $11 from session where id = $1
+                                  is_partial, is_unreported, at, provider, owners)
+         select id, $2, $3, runtime, $4, $5, $6, $7, $8, $9, $10, $9 = 0 and $10 = 0, $11,
+                case runtime when 'codex_app_server' then 'codex' end, $12
+         from session where id = $1
          on conflict (session, name) do nothing",
     )
     .bind(session.as_str())
@@ -97,6 +101,7 @@ pub(crate) async fn insert(
     .bind(tokens(new.usage.total))
     .bind(i64::from(new.usage.partial))
     .bind(at)
+    .bind(owners)
     .execute(conn)
     .await?;
     Ok(())
@@ -107,13 +112,24 @@ macro_rules! count {
     ($which:literal) => {
         concat!(
             "insert into model_usage (session, name, purpose, runtime, model, asked_model, input, cached, output, reasoning,
-                                      total, is_partial, is_unreported, is_estimated, amount, at)
-             select attempt.session, 'attempt/' || ordinal || '/' || number, purpose, runtime, said_model, asked_model,
+                                      total, is_partial, is_unreported, is_estimated, amount, at, provider, owners,
+                                      bound_tokens, bound_amount)
+             select attempt.session, 'attempt/' || attempt.ordinal || '/' || attempt.number, purpose, runtime, said_model,
+                    asked_model,
                     coalesce(json_extract(usage, '$.input'), 0), coalesce(json_extract(usage, '$.cached'), 0),
                     coalesce(json_extract(usage, '$.output'), 0), coalesce(json_extract(usage, '$.reasoning'), 0),
                     coalesce(json_extract(usage, '$.total'), 0), coalesce(json_extract(usage, '$.partial'), 0),
-                    usage is null, usage_source = 'estimated', amount, ended_at
+                    usage is null, usage_source = 'estimated', attempt.amount, ended_at, attempt.provider,
+                    (with recursive owner (id) as (
+                         select parent from delegation where child = attempt.session
+                         union select delegation.parent from delegation join owner on delegation.child = owner.id
+                     )
+                     select case count(*) when 0 then null else json_group_array(id) end from owner),
+                    case when usage is null then held.tokens end,
+                    case when attempt.amount is null then held.amount end
              from model_attempt as attempt join session on session.id = attempt.session
+                 left join budget_reservation as held on held.session = attempt.session
+                     and held.ordinal = attempt.ordinal and held.number = attempt.number
              where attempt.state = 'ended' and ",
             $which,
             " on conflict (session, name) do nothing"
@@ -121,18 +137,30 @@ macro_rules! count {
     };
 }
 
-/// Counts an attempt that has just ended.
+/// Counts an attempt that has just ended; `bound` is the most that it can have cost if that is not known for certain.
 pub(crate) async fn count_attempt(
     conn: &mut SqliteConnection,
     session: &SessionId,
     key: ModelAttemptKey,
+    bound: Option<BudgetCharge>,
 ) -> Result<(), StoreError> {
-    sqlx::query(count!("attempt.session = $1 and ordinal = $2 and number = $3"))
+    sqlx::query(count!("attempt.session = $1 and attempt.ordinal = $2 and attempt.number = $3"))
         .bind(session.as_str())
         .bind(key.ordinal)
         .bind(key.number)
-        .execute(conn)
+        .execute(&mut *conn)
         .await?;
+    let Some(bound) = bound else { return Ok(()) };
+    sqlx::query(
+        "update model_usage set bound_tokens = $3, bound_amount = coalesce($4, bound_amount)
+         where session = $1 and name = $2",
+    )
+    .bind(session.as_str())
+    .bind(format!("attempt/{}/{}", key.ordinal, key.number))
+    .bind(i64::try_from(bound.tokens).unwrap_or(i64::MAX))
+    .bind(bound.amount.map(|amount| i64::try_from(amount).unwrap_or(i64::MAX)))
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -218,8 +218,17 @@ mod tests {
             usage: None,
             report: None,
         }];
-        let detail =
-            SessionDetail { info, thread, codex, origin: None, turns, reviews, messages, older_messages: 3 };
+        let detail = SessionDetail {
+            info,
+            thread,
+            codex,
+            origin: None,
+            turns,
+            reviews,
+            budgets: Vec::new(),
+            messages,
+            older_messages: 3,
+        };
         let look = Look { color: false, width: Some(90), live: true, unicode: true };
         expect![[r#"
             count the words

@@ -205,6 +205,7 @@ each_page!(
     the_commands_about_the_chat_run: "docs/guide/chat.md",
     the_commands_about_providers_run: "docs/guide/providers.md",
     the_commands_about_failing_providers_run: "docs/guide/provider-failures.md",
+    the_commands_about_budgets_run: "docs/guide/budgets.md",
     the_commands_about_tasks_run: "docs/guide/tasks.md",
     the_commands_about_approvals_run: "docs/guide/approvals-and-rules.md",
     the_commands_about_the_memory_run: "docs/guide/memory.md",

@@ -8,6 +8,7 @@ mod answers;
 mod approvals;
 mod attacks;
 mod background;
+mod budgets;
 mod chat;
 mod chat_plain;
 mod codex_runtime;

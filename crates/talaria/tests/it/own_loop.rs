@@ -3,6 +3,7 @@
 
 mod aimock;
 mod asking;
+mod budgets;
 mod choosing;
 mod compacting;
 mod confined;

@@ -154,7 +154,11 @@ const KEYS: &[(&str, &str, &str)] = &[
         "`10`",
         "After how many calls of tools a review asks about skills, and what to remember",
     ),
-    ("auxiliary.background_review", "the model of the conversation", "The model that reviews conversations"),
+    (
+        "auxiliary.background_review",
+        "the model of the conversation",
+        "The model that reviews conversations: its name, or `{ provider = \"NAME\", model = \"MODEL\" }`. Codex asks no other provider: with one its conversations are reviewed by their own model",
+    ),
     (
         "auxiliary.compression",
         "the model of the conversation",
@@ -176,6 +180,18 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Messages at the beginning that stay as they are; 0 is possible, and the system prompt always stays",
     ),
     ("compression.protect_last_n", "`6`", "Messages at the end that stay as they are"),
+    (
+        "budget.conversation",
+        "none",
+        "What a conversation may spend, with the tasks that it delegates: an amount such as `\"$5\"` or `\"200k tokens\"`",
+    ),
+    ("budget.task", "none", "What a task may spend, with those that it delegates"),
+    ("budget.day", "none", "What everything together may spend in a day (UTC)"),
+    (
+        "budget.providers",
+        "none",
+        "What a provider may cost in a day (UTC): `openrouter = \"$10 per day\"`; `codex` is Codex, and `\"unlimited\"` leaves a provider out of every budget",
+    ),
     (
         "skills.folders",
         "none",

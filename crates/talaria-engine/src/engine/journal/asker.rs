@@ -34,6 +34,8 @@ pub(crate) enum QuestionTopic {
     WebPage,
     /// Whether a call of one of Talaria's own tools may run.
     OwnTool,
+    /// How much more than a budget a turn may spend.
+    Budget,
 }
 
 impl Asker {

@@ -34,6 +34,7 @@ use talaria_codex::spec::Surroundings;
 use talaria_home::clock::now_ms;
 
 mod attending;
+mod budgeting;
 mod reviewing;
 mod waiting;
 
@@ -73,6 +74,8 @@ pub(crate) struct Actor {
     place: Option<TaskPlace>,
     /// Something was done since the task began: a review may be due.
     has_worked: bool,
+    /// The last turn was interrupted because a budget was reached.
+    is_over_budget: bool,
 }
 
 impl Actor {
@@ -97,6 +100,7 @@ impl Actor {
             untold: Vec::new(),
             place: None,
             has_worked: false,
+            is_over_budget: false,
         }
     }
 
@@ -225,6 +229,11 @@ impl Actor {
                 Err(report) => return refuse(&mut journal, report).await,
             }
         }
+        if next == Purpose::Send
+            && let Err(report) = self.wait_for_budget(&row, turn, &mut commands, &mut journal).await?
+        {
+            return refuse(&mut journal, report).await;
+        }
         // Directories may have changed while a person was asked.
         let trouble = card.as_ref().and_then(|task| no_worktree(task).or_else(|| moved(&row)));
         if let Some(owner) = owner {
@@ -320,6 +329,7 @@ impl Actor {
                 self.engine.seal_additions(turn.ordinal, words, results, &mut journal).await?;
             }
         }
+        let watch = self.watch_spending(&row, &mut journal).await?;
         let Some(conversation) = &mut self.conversation else { return Err(StoreError::Closed) };
         let (deed, input, context) = match content {
             Some(Content::Compaction) => (Deed::Compaction, Vec::new(), None),
@@ -342,6 +352,7 @@ impl Actor {
             None => conversation.run(prompt, &mut commands, &mut journal).await,
             Some(flown) => conversation.resume(prompt, flown, &mut commands, &mut journal).await,
         };
+        self.is_over_budget = watch.is_some_and(|watch| watch.has_interrupted());
         match journal.broken_by().cloned() {
             None => Ok(report),
             // The write contradicts the rows, so writing it again does not help, and no other engine is in charge.
@@ -470,8 +481,15 @@ impl Actor {
         store.expire_escrow(&self.id, self.engine.shelf.epoch, turn.ordinal, now_ms()).await?;
         // Input of the person runs before Talaria's own work.
         let is_next = self.next_turn().await?.is_none();
-        if is_lost && is_next && !turn.ours && self.engine.continues_after_loss() {
-            let text = input::text(GO_ON);
+        let is_interrupted = std::mem::take(&mut self.is_over_budget)
+            && matches!(report.outcome, Outcome::Interrupted { by: Who::Talaria });
+        let words = match is_interrupted {
+            // A person is asked before it is sent.
+            true => Some(budgeting::GO_ON),
+            false => (is_lost && !turn.ours && self.engine.continues_after_loss()).then_some(GO_ON),
+        };
+        if let Some(words) = words.filter(|_| is_next) {
+            let text = input::text(words);
             let new = NewTurnRow {
                 ordinal: turn.ordinal + 1,
                 client_id: uuid::Uuid::now_v7().to_string(),

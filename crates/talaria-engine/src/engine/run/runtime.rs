@@ -12,6 +12,7 @@ use talaria_codex::conversation::{
     BackgroundNews, Command, Flown, Options, Prompt, SideAnswer, SideQuestion, SideQuestionError,
 };
 use talaria_codex::spec::Surroundings;
+use talaria_core::config::AuxiliaryModel;
 use talaria_core::event::Started;
 use talaria_core::ids::BackgroundId;
 use talaria_core::outcome::{FailureCode, Report};
@@ -27,8 +28,8 @@ use crate::engine::run::background::KeptCommand;
 use crate::engine::run::opening::{Opened, Purpose, failed};
 use crate::engine::run::settings::Settings;
 use codex::{CodexFrames, CodexQueue, CodexRuntime};
+pub(crate) use own_loop::{LoopProvider, close_lost_turn, loop_prompt_parts};
 use own_loop::{LoopRuntime, LoopSideQuestion};
-pub(crate) use own_loop::{close_lost_turn, loop_prompt_parts};
 
 /// The runtime that has a session; none for one that another program left.
 pub(crate) fn runtime_of(row: &SessionRow) -> Option<Runtime> {
@@ -150,10 +151,12 @@ impl Conversation {
     pub(crate) async fn side_question(
         &self,
         text: String,
-        model: Option<String>,
+        model: Option<AuxiliaryModel>,
     ) -> Result<Option<RuntimeQuestion>, String> {
         match self {
             Self::Codex(codex) => {
+                // Codex asks no other provider.
+                let model = model.filter(|wanted| wanted.provider.is_none()).map(|wanted| wanted.model);
                 let asked = model.clone().or_else(|| Some(codex.conversation.started().model.clone()));
                 let question = Box::new(codex.conversation.side_question(text, model));
                 let model = asked.filter(|model| !model.is_empty());

@@ -19,7 +19,8 @@ use crate::engine::journal::asker::QuestionTopic;
 use crate::engine::journal::own_question::OwnQuestion;
 
 /// The topics of requests in a running turn.
-const TOPICS: [QuestionTopic; 2] = [QuestionTopic::WebPage, QuestionTopic::OwnTool];
+const TOPICS: [QuestionTopic; 3] =
+    [QuestionTopic::WebPage, QuestionTopic::OwnTool, QuestionTopic::Budget];
 
 /// The requests that Talaria put in running turns.
 #[derive(Default)]

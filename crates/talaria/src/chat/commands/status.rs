@@ -25,8 +25,12 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
     let (status, now) = (client.status().await.map_err(refused)?, Timestamp::now());
     let pairs = match &place.session {
         Some(id) => {
-            let info = client.session(id.as_str()).await.map_err(refused)?.info;
-            conversation(&info, &place.reported, &place.chosen, &status, now)
+            let detail = client.session(id.as_str()).await.map_err(refused)?;
+            let mut pairs = conversation(&detail.info, &place.reported, &place.chosen, &status, now);
+            // Those of the day are below, with the engine.
+            let own = detail.budgets.iter().filter(|budget| !status.budgets.contains(budget));
+            pairs.extend(own.map(|budget| ("budget", budget.line())));
+            pairs
         }
         None => none_yet(place).await,
     };

@@ -8,6 +8,7 @@ use talaria_render::{Look, StyledText, plain_line, tokens};
 
 use super::super::errand::Place;
 use crate::engine::refused;
+use crate::status;
 use crate::trouble::Trouble;
 
 /// At most this many turns are listed.
@@ -19,10 +20,9 @@ pub(super) async fn page(place: &Place) -> Result<StyledText, Trouble> {
     match &place.session {
         Some(session) => {
             let detail = place.context.client.session(session.as_str()).await;
-            out += spent(
-                &detail.map_err(|error| refused("cannot read the usage", &error))?,
-                place.context.look(),
-            );
+            let detail = detail.map_err(|error| refused("cannot read the usage", &error))?;
+            out += spent(&detail, place.context.look());
+            out += status::budgets(&detail.budgets);
         }
         None => out += "no tokens were used here yet\n",
     }

@@ -136,6 +136,22 @@ async fn another_model_of_the_provider_reviews() {
 }
 
 #[tokio::test]
+async fn a_model_of_another_provider_reviews() {
+    let other = "[auxiliary]\nbackground_review = { provider = \"own-messages\", model = \"small\" }\n";
+    let scene = learning(other).await;
+    scene.model.play(works().into_iter().chain([proposes("Prefers pelicans")]));
+    let ended = exec(&scene, "chat", &["--json", "Is there a cache?"]).await.exits(0);
+    reviewed(&scene, &session_of(&ended.events()), "done").await;
+    let review = scene.model.requests().pop().unwrap();
+    assert_eq!(
+        (format!("{:?}", review.family).to_lowercase(), &review.body["model"]),
+        ("messages".to_owned(), &json!("small"))
+    );
+    assert_eq!(remembered(&scene).await, ["Prefers pelicans"]);
+    scene.close().await;
+}
+
+#[tokio::test]
 async fn work_for_the_conversation_stops_a_review_and_it_is_done_after_it() {
     for family in FAMILIES {
         let scene = learning("").await;

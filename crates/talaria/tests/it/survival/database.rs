@@ -88,6 +88,18 @@ pub(crate) async fn open_attempts(path: &Path, session: &str) -> usize {
         .len()
 }
 
+/// How many model requests of a session have a reservation.
+pub(crate) async fn reservations(path: &Path, session: &str) -> usize {
+    rows(path, "select number from budget_reservation where session = $1", session).await.len()
+}
+
+/// How many model requests of a session were sent, and how many have a row of what they cost. One without a row was never sent.
+pub(crate) async fn sent_and_counted(path: &Path, session: &str) -> (usize, usize) {
+    let sent = "select number from model_attempt where session = $1 and (usage is null or json_extract(usage, '$.total') > 0)";
+    let counted = "select id from model_usage where session = $1 and (is_unreported or total > 0)";
+    (rows(path, sent, session).await.len(), rows(path, counted, session).await.len())
+}
+
 /// How many times this text was saved in the memory.
 pub(crate) async fn memories(path: &Path, text: &str) -> usize {
     rows(path, "select id from memory_revision where after = $1", text).await.len()

@@ -39,7 +39,8 @@ pub(super) fn lane_of(model: ScriptedModel) -> Lane {
     let base = model.base_url();
     let home = CodexHome::new(&model);
     let lane = Lane::new(model, home, Path::new("/nonexistent/codex"));
-    let mut config = String::new();
+    // No limit is reached, and every request is reserved.
+    let mut config = "[budget]\nday = \"1000M tokens\"\n".to_owned();
     for api in FAMILIES {
         config.push_str(&format!(
             "[providers.own-{api}]\nbase_url = \"{base}\"\napi = \"{api}\"\nfallback = [\"own-{api}/{SPARE}\"]\n\

@@ -73,7 +73,8 @@ impl Actor {
         let config = self.engine.config();
         let is_given_up = review.attempts >= ATTEMPTS && review.answer.is_none();
         let why_not = why_nothing_to_ask(review.asks, &config)
-            .or_else(|| is_given_up.then(|| format!("Talaria ended during it {ATTEMPTS} times")));
+            .or_else(|| is_given_up.then(|| format!("Talaria ended during it {ATTEMPTS} times")))
+            .or(self.why_no_budget(&row).await?);
         if let Some(why) = why_not {
             self.close_review(&mut journal, &review, not_done(&review, why, stored_usage(&review))).await?;
             return Ok(None);

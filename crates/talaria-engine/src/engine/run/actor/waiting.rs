@@ -70,7 +70,7 @@ pub(super) async fn unless_stopped<T>(
 }
 
 /// Handles a command for a turn that has not begun; returns who asked to stop it.
-async fn hold(
+pub(super) async fn hold(
     command: Command,
     journal: &mut Journal,
     others: &mut Others<'_>,
@@ -93,9 +93,9 @@ async fn hold(
 }
 
 /// Commands that arrived too early; resent when this is dropped.
-struct Others<'a> {
-    commands: Vec<Command>,
-    handle: &'a SessionHandle,
+pub(super) struct Others<'a> {
+    pub(super) commands: Vec<Command>,
+    pub(super) handle: &'a SessionHandle,
 }
 
 impl Drop for Others<'_> {

@@ -41,7 +41,8 @@ use talaria_codex::spec::Surroundings;
 use talaria_codex_proto::settle::Deed;
 use talaria_codex_proto::wire::call::SandboxPolicy;
 use talaria_core::bounds::Confinement;
-use talaria_core::config::Config;
+use talaria_core::budget::BudgetAmount;
+use talaria_core::config::{BudgetConfig, Config};
 use talaria_core::event::{Event, QueuedInput, Stage, Started, Usage};
 use talaria_core::event_redactor::EventRedactor;
 use talaria_core::gate::RequestGate;
@@ -65,6 +66,7 @@ use tokio::sync::mpsc;
 
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
+use crate::engine::run::budget::{has_money, unpriced};
 use crate::engine::run::opening::{Opened, Purpose, earlier_messages, failed};
 use crate::engine::run::provider_health::ProviderHealth;
 use crate::engine::run::providers::find_provider;
@@ -122,9 +124,9 @@ pub(crate) struct LoopRuntime {
 
 /// The provider of a turn.
 #[derive(Clone)]
-pub(super) struct LoopProvider {
-    pub(super) found: ConfiguredProvider,
-    pub(super) model: String,
+pub(crate) struct LoopProvider {
+    pub(crate) found: ConfiguredProvider,
+    pub(crate) model: String,
     pub(super) surroundings: Surroundings,
 }
 
@@ -132,6 +134,19 @@ impl LoopProvider {
     /// The name of the model for people: `provider/model`.
     fn name(&self) -> String {
         format!("{}/{}", self.found.profile.name, self.model)
+    }
+
+    /// Whether the price of its requests is known.
+    fn has_price(&self) -> bool {
+        !self.found.profile.model(&self.model).prices.is_empty()
+    }
+
+    /// Whether a budget in dollars counts its requests although their price is not known.
+    fn lacks_price(&self, budget: &BudgetConfig) -> bool {
+        let name = &self.found.profile.name;
+        let limits = [budget.conversation, budget.task, budget.day, budget.of_provider(name)];
+        let has_money = limits.iter().flatten().any(|limit| matches!(limit, BudgetAmount::Money(_)));
+        has_money && !budget.leaves_out(name) && !self.has_price()
     }
 
     fn issuer(&self) -> ModelIssuer {
@@ -308,6 +323,11 @@ impl LoopRuntime {
             let name = &provider.found.profile.name;
             let why = format!("there is no key for {name}: set {}", variables.join(" or "));
             return Err(Box::new(failed(FailureCode::Auth, why)));
+        }
+        let limits = self.engine.budget_limits(&self.session, &provider.found.profile.name).await;
+        let limits = limits.map_err(|error| Box::new(failed(FailureCode::NotSent, error.to_string())))?;
+        if let Some(limit) = has_money(&limits).filter(|_| !provider.has_price()) {
+            return Err(unpriced(limit, &provider));
         }
         let mut parts =
             input_parts(&prompt.input).map_err(|why| Box::new(failed(FailureCode::NotSent, why)))?;
@@ -597,12 +617,14 @@ impl LoopRuntime {
     ) -> Result<LoopProvider, String> {
         let found = find_provider(&model.provider, config).map_err(|problem| problem.message)?;
         let surroundings = chosen.surroundings.clone();
-        match self.engine.provider_keys.find(&found, &surroundings, &self.engine.home) {
+        let model = LoopProvider { found, model: model.model.clone(), surroundings };
+        if model.lacks_price(&config.budget) {
+            return Err("its price is not known, and a budget is in dollars".to_owned());
+        }
+        match self.engine.provider_keys.find(&model.found, &model.surroundings, &self.engine.home) {
             KeyState::Missing { variables } => Err(format!("{} is not set", variables.join(" or "))),
             KeyState::Refused { source, why, .. } => Err(format!("the key in {source} {why}")),
-            KeyState::NotNeeded | KeyState::Found { .. } => {
-                Ok(LoopProvider { found, model: model.model.clone(), surroundings })
-            }
+            KeyState::NotNeeded | KeyState::Found { .. } => Ok(model),
         }
     }
 
@@ -649,6 +671,7 @@ impl LoopRuntime {
             rests_until: None,
             fallbacks: Vec::new(),
             asks_on_refusal: false,
+            bounds_output: self.engine.config().budget.is_set(),
         }
     }
 

@@ -81,6 +81,14 @@ pub(super) async fn examine(
     if open > 0 {
         add(Wrong::Unaccounted, format!("{open} model requests have no end"));
     }
+    let held = database::reservations(&lane.database(), &turn.session).await;
+    if held > 0 {
+        add(Wrong::Unaccounted, format!("{held} reservations were not settled"));
+    }
+    let (sent, counted) = database::sent_and_counted(&lane.database(), &turn.session).await;
+    if sent != counted {
+        add(Wrong::Unaccounted, format!("{sent} model requests were sent, and {counted} are counted"));
+    }
     let calls = database::calls(&lane.database(), &turn.session).await;
     if calls.iter().any(|call| call.state == "running" || call.is_result_kept) {
         add(Wrong::FalseCall, format!("the ledger after the turn: {calls:?}"));

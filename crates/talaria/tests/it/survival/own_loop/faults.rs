@@ -24,6 +24,8 @@ const CASES: [Case; 13] = [
         steps: &[
             ("prepared", 0),
             ("accepted", 0),
+            ("budget-reserved", 0),
+            ("budget-reserved", 1),
             ("model-request", 0),
             ("model-request", 1),
             ("model-answer", 0),
@@ -207,6 +209,7 @@ fn sides(step: &'static str) -> [&'static str; 2] {
     let names = [
         ("prepared", ["before:prepared", "after:prepared"]),
         ("accepted", ["before:accepted", "after:accepted"]),
+        ("budget-reserved", ["before:budget-reserved", "after:budget-reserved"]),
         ("model-request", ["before:model-request", "after:model-request"]),
         ("model-answer", ["before:model-answer", "after:model-answer"]),
         ("model-history", ["before:model-history", "after:model-history"]),

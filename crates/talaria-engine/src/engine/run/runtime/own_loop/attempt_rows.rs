@@ -4,6 +4,7 @@
 use talaria_agent::attempt::AttemptEnd;
 use talaria_agent::loop_turn::{EndedAttempt, PlannedAttempt};
 use talaria_agent::spending::{TokenCount, TokenSource};
+use talaria_core::budget::BudgetCharge;
 use talaria_core::usage::Usage;
 use talaria_guard::redact::redact;
 use talaria_store::{
@@ -42,7 +43,7 @@ pub(super) fn planned(
 
 /// The end of an attempt, without what it adds to the history.
 pub(super) fn ended(provider: &LoopProvider, ended: &EndedAttempt) -> ModelAttemptEnd {
-    let EndedAttempt { end, tokens, price, diary, shown_chars, .. } = ended;
+    let EndedAttempt { end, tokens, price, bound, diary, shown_chars, .. } = ended;
     let (ending, class, text) = match end {
         AttemptEnd::Completed(_) => (AttemptEnding::Completed, None, None),
         AttemptEnd::Incomplete(why) => (AttemptEnding::Incomplete, None, Some(why.to_string())),
@@ -66,6 +67,7 @@ pub(super) fn ended(provider: &LoopProvider, ended: &EndedAttempt) -> ModelAttem
         usage: serde_json::to_string(&usage(*tokens, end)).ok(),
         usage_source,
         amount: *price,
+        bound: bound.map(|(tokens, amount)| BudgetCharge { tokens: tokens.usage().total, amount }),
         price_as_of: price.and_then(|_| provider.found.profile.model(&provider.model).as_of),
         facts: ModelAttemptFacts {
             said_model: diary.said_model.clone(),

@@ -14,12 +14,14 @@ use talaria_agent::loop_turn::{LeftTurn, LoopInput, LoopMoment, LoopOutput, Loop
 use talaria_agent::rendered::RenderedRequest;
 use talaria_agent::transport::KeyState;
 use talaria_codex::conversation::{SideAnswer, SideQuestionError};
+use talaria_core::budget::BudgetCharge;
+use talaria_core::config::AuxiliaryModel;
 use talaria_core::event::{Stage, Usage};
 use talaria_core::ids::TurnId;
 use talaria_core::outcome::{Outcome, Report};
 use talaria_core::request::Who;
 use talaria_home::faults;
-use talaria_store::{Change, UsagePurpose};
+use talaria_store::{Change, ModelAttemptKey, UsagePurpose};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +29,9 @@ use super::dump::AttemptName;
 use super::log::StoredLog;
 use super::wire::{LoopEndpoint, WireFeed};
 use super::{LoopProvider, LoopRuntime, attempt_rows, log};
+use crate::engine::run::budget::{most_charge, words_of_end};
 use crate::engine::run::provider_health::KeyLease;
-use crate::engine::run::providers::RequestKey;
+use crate::engine::run::providers::{RequestKey, find_provider};
 
 /// How long the model may take, retries included.
 const LIMIT: Duration = Duration::from_secs(180);
@@ -46,18 +49,22 @@ pub(crate) struct LoopSideQuestion {
 }
 
 impl LoopRuntime {
-    /// Prepares a question for the model of the conversation, or for another model of its provider. None while the key of the provider
+    /// Prepares a question for the model of the conversation, or for another one. None while the key of the provider
     /// is missing: the question has to wait. The error says why it cannot be asked at all.
     pub(in super::super) async fn side_question(
         &self,
         text: String,
-        model: Option<String>,
+        model: Option<AuxiliaryModel>,
     ) -> Result<Option<LoopSideQuestion>, String> {
         let mut runtime = self.clone();
         let provider = runtime.provider().await;
         let mut provider = provider.map_err(|report| report.message.unwrap_or_default())?;
-        if let Some(model) = model {
+        if let Some(AuxiliaryModel { provider: other, model }) = model {
             provider.model = model;
+            if let Some(other) = other {
+                let found = find_provider(&other, &runtime.engine.config());
+                provider.found = found.map_err(|problem| problem.message)?;
+            }
         }
         let keys = &runtime.engine.provider_keys;
         if let KeyState::Missing { .. } =
@@ -185,6 +192,8 @@ impl AskedQuestion<'_> {
                     let provider = &self.question.provider;
                     let row = attempt_rows::planned(self.ordinal, UsagePurpose::Review, provider, &planned);
                     let key = row.key;
+                    let charge = most_charge(&planned, provider);
+                    self.reserve(key, charge).await?;
                     self.changes.push(Change::NewAttempt(row));
                     self.changes.push(attempt_rows::sent(key));
                 }
@@ -228,6 +237,17 @@ impl AskedQuestion<'_> {
             }
         }
         Ok(Followed::Waits)
+    }
+
+    /// Reserves what the request can cost. It is not urgent: no one is asked for more.
+    async fn reserve(&self, key: ModelAttemptKey, charge: BudgetCharge) -> Result<(), SideQuestionError> {
+        let LoopSideQuestion { runtime, provider, .. } = self.question;
+        let name = &provider.found.profile.name;
+        let reserved = runtime.engine.reserve(&runtime.session, key, name, charge).await;
+        match reserved.map_err(|error| SideQuestionError::Turn(error.to_string()))? {
+            None => Ok(()),
+            Some(shortfall) => Err(SideQuestionError::Turn(words_of_end(&shortfall))),
+        }
     }
 
     fn send(&mut self, request: RenderedRequest) {

@@ -41,6 +41,13 @@ impl Summarisers {
         let window = found.profile.model(&wanted.model).window;
         let summariser =
             LoopProvider { found, model: wanted.model.clone(), surroundings: own.surroundings.clone() };
+        if summariser.lacks_price(&config.budget) {
+            let model = &summariser.model;
+            let warning = format!(
+                "auxiliary.compression has no effect: a budget is in dollars, and the price of {model} is not known"
+            );
+            return Self { providers: Vec::new(), warning: Some(warning) };
+        }
         let facts = own.found.profile.model(&own.model);
         let head = RequestHead::new(&own.model, Vec::new(), Vec::new(), "");
         let output = head.output_limit(&own.found.profile).or(facts.max_output);

@@ -33,11 +33,13 @@ use crate::engine::Inner;
 use crate::engine::journal::Journal;
 use crate::engine::run::providers::RequestKey;
 use asks::OpenAsk;
+use budgeting::WithheldRequest;
 use requests::UnsentRequest;
 
 pub(super) use asks::close_left_asks;
 
 mod asks;
+mod budgeting;
 mod requests;
 
 /// How many messages of calls wait at most.
@@ -69,6 +71,10 @@ pub(super) struct RunningLoop<'a> {
     kept_key: Option<PooledKey>,
     /// A request that waits for a key.
     unsent: Option<UnsentRequest>,
+    /// A request that a budget has no room for.
+    withheld: Option<WithheldRequest>,
+    /// The question for more.
+    allowed: Option<oneshot::Receiver<Decided>>,
     /// Changes with the known keys.
     keys: watch::Receiver<()>,
     calls: Option<AbortOnDropHandle<()>>,
@@ -166,6 +172,8 @@ impl<'a> RunningLoop<'a> {
             key: RequestKey::NotNeeded,
             kept_key: None,
             unsent: None,
+            withheld: None,
+            allowed: None,
             keys,
             calls: None,
             unanswered: Vec::new(),
@@ -262,6 +270,7 @@ impl<'a> RunningLoop<'a> {
                     None => has_commands = false,
                 },
                 decided = doubted(&mut self.doubt) => self.settle_doubt(decided),
+                decided = doubted(&mut self.allowed) => self.settle_allowance(decided).await?,
                 Ok(()) = self.keys.changed(), if waits_for_key => self.send_unsent().await?,
                 () = sleep_until(wake) => self.handle(LoopInput::Tick),
                 () = sleep_until(deadline) => {
@@ -282,12 +291,15 @@ impl<'a> RunningLoop<'a> {
                     let LoopProvider { found, model, .. } = &self.provider;
                     self.engine.provider_keys.health.refuse(&found.profile.base_url, model, parameter);
                 }
-                LoopOutput::Plan(planned) => self.plan(&planned),
+                LoopOutput::Plan(planned) => self.plan(&planned).await?,
                 LoopOutput::Send(request) => {
                     let is_answer = self.purpose == AttemptPurpose::Answer;
                     self.journal.point(if is_answer { "model-request" } else { "summary-request" });
                     self.journal.keep().await?;
-                    self.send(request, self.planned).await?;
+                    match self.withheld.is_some() {
+                        true => self.withhold(request).await?,
+                        false => self.send(request, self.planned).await?,
+                    }
                 }
                 LoopOutput::Close(attempt) => self.close_wire(attempt),
                 LoopOutput::End(ended) => self.end_attempt(&ended),
@@ -463,7 +475,7 @@ impl<'a> RunningLoop<'a> {
     }
 
     fn interrupt(&mut self, by: Who) {
-        self.unsent = None;
+        (self.unsent, self.withheld, self.allowed) = (None, None, None);
         let _ = self.stop.send(true);
         self.handle(LoopInput::Interrupt(by));
         if !self.machine.is_over() {
@@ -568,7 +580,7 @@ async fn joined(calls: &mut Option<AbortOnDropHandle<()>>) {
     }
 }
 
-/// Waits for the answer to a doubt. A question that was withdrawn decides nothing.
+/// Waits for the answer to a question of the turn itself. A question that was withdrawn decides nothing.
 async fn doubted(doubt: &mut Option<oneshot::Receiver<Decided>>) -> Option<Decided> {
     let Some(receiver) = doubt else { return std::future::pending().await };
     let decided = receiver.await.ok();

@@ -178,6 +178,7 @@ impl RunningLoop<'_> {
             self.tell(Event::RequestClosed { id: ticket.clone(), decision, by, why });
         }
         self.passed_on.push((open.item.clone(), ticket.clone()));
+        self.record_allowance(&open.item, ticket, &answer, by);
         if self.asks.is_empty() {
             self.deadline.resume();
         }

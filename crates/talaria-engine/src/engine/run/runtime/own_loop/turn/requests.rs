@@ -14,6 +14,7 @@ use super::super::dump::AttemptName;
 use super::super::wire::{LoopEndpoint, WireFeed};
 use super::super::{LoopProvider, attempt_rows};
 use super::{RunningLoop, Unrecorded};
+use crate::engine::run::budget::most_charge;
 use crate::engine::run::providers::{KeyWait, RequestKey, key_wait_words};
 
 /// A request that waits for the key of its provider.
@@ -25,7 +26,7 @@ pub(super) struct UnsentRequest {
 }
 
 impl RunningLoop<'_> {
-    pub(super) fn plan(&mut self, planned: &PlannedAttempt) {
+    pub(super) async fn plan(&mut self, planned: &PlannedAttempt) -> Result<(), Unrecorded> {
         (self.planned, self.purpose) = (planned.number, planned.purpose);
         let is_of_ladder = !matches!(planned.purpose, AttemptPurpose::Summary { by: Some(_) });
         if let Some(model) = self.models.get(planned.place).filter(|_| is_of_ladder) {
@@ -37,11 +38,9 @@ impl RunningLoop<'_> {
         };
         let row = attempt_rows::planned(self.ordinal, purpose, self.asked(), planned);
         let key = row.key;
+        let charge = most_charge(planned, self.asked());
         self.journal.change(Change::NewAttempt(row));
-        self.take_key();
-        if !self.waits_for_key() {
-            self.journal.change(attempt_rows::sent(key));
-        }
+        self.reserve(key, planned.number, charge).await
     }
 
     /// Reports that another model answers from now on, and remembers for other turns how long the one before it rests.
@@ -54,7 +53,7 @@ impl RunningLoop<'_> {
     }
 
     /// Takes the key for the next request.
-    fn take_key(&mut self) {
+    pub(super) fn take_key(&mut self) {
         self.keys.mark_unchanged();
         let is_answer = self.purpose == AttemptPurpose::Answer;
         let LoopProvider { found, surroundings, .. } = self.asked();
@@ -72,7 +71,7 @@ impl RunningLoop<'_> {
         self.handle(LoopInput::SpareKeys(spare));
     }
 
-    fn waits_for_key(&self) -> bool {
+    pub(super) fn waits_for_key(&self) -> bool {
         matches!(self.key, RequestKey::Missing { .. } | RequestKey::Busy)
     }
 
@@ -143,7 +142,7 @@ impl RunningLoop<'_> {
     }
 
     /// The provider of the attempt that was planned last.
-    fn asked(&self) -> &LoopProvider {
+    pub(super) fn asked(&self) -> &LoopProvider {
         let configured = match self.purpose {
             AttemptPurpose::Summary { by: Some(by) } => self.summarisers.get(by),
             AttemptPurpose::Summary { by: None } | AttemptPurpose::Answer => None,
@@ -163,6 +162,7 @@ impl RunningLoop<'_> {
         self.wire = None;
         // It may have ended while it waited for its key.
         self.unsent.take_if(|unsent| unsent.attempt == ended.number);
+        self.withheld.take_if(|withheld| withheld.attempt() == ended.number);
         self.settle_key(ended);
         let is_answer = self.purpose == AttemptPurpose::Answer;
         self.journal.point(if is_answer { "model-answer" } else { "summary-answer" });
