@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use talaria_core::api::{EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts};
+use talaria_core::api::{EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts, WebStatus};
 use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
@@ -77,6 +77,7 @@ fn without_an_engine(left: &Value) -> Value {
         "requests": null,
         "tasks": null,
         "limits": null,
+        "web": null,
         "notes": null,
         "left": left,
     })
@@ -94,6 +95,9 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
     ));
     out += format!("tasks     {}\n", tasks(status.tasks));
     out += limits(status.limits);
+    if let Some(web) = &status.web {
+        out += format!("web       {}\n", plain_line(&reach(web)));
+    }
     for note in &status.notes {
         out += format!("note      {}\n", plain_line(note));
     }
@@ -121,6 +125,18 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
         return out + "\nNo open requests.\n";
     }
     out + "\nWaiting for an answer:\n" + open_requests(&status.requests, now, look, reader)
+}
+
+/// Where the API can be reached over TCP, or why it cannot.
+fn reach(web: &WebStatus) -> String {
+    let tokens = match web.tokens {
+        1 => "1 valid token".to_owned(),
+        tokens => format!("{tokens} valid tokens"),
+    };
+    match (&web.problem, &web.url) {
+        (Some(problem), _) => format!("not reachable over TCP: {problem}"),
+        (None, url) => format!("{}, {tokens}", url.as_deref().unwrap_or("not reachable over TCP")),
+    }
 }
 
 fn tasks(tasks: TaskCounts) -> String {
@@ -215,6 +231,7 @@ mod tests {
             tasks: TaskCounts::default(),
             limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
             keys: Vec::new(),
+            web: None,
             notes: Vec::new(),
         }
     }

@@ -53,4 +53,5 @@ mod task_queue;
 mod task_watch;
 mod task_worktree;
 mod tasks;
+mod token;
 mod usage;
