@@ -1,6 +1,6 @@
 //! The data of the engine's API: what commands ask of it, and what it returns.
 //!
-//! Every face of Talaria speaks this with the engine, over HTTP on a unix socket (`talaria-server`). Fields may be added;
+//! Every face of Talaria speaks this with the engine, over HTTP on a unix socket or with a token over TCP (`talaria-server`). Fields may be added;
 //! names and meanings do not change within one `VERSION`. Nothing here decides or does anything.
 
 mod audit;
@@ -20,6 +20,7 @@ mod session;
 mod shell;
 mod skills;
 mod task;
+mod token;
 mod tools;
 mod usage;
 
@@ -29,7 +30,7 @@ pub use budget::BudgetInfo;
 pub use context::{ContextPart, ContextReport};
 pub use engine::{
     EngineInfo, EngineStatus, HostInfo, Limits, ProviderKeyInfo, ProviderKeyState, RunningTurn, Stop,
-    Stopped, TaskCounts,
+    Stopped, TaskCounts, WebStatus,
 };
 pub use import::{Import, ImportFrom, ImportHow, Imported, ImportedSessions};
 pub use memory::{
@@ -57,6 +58,7 @@ pub use task::{
     TaskEvent, TaskFileChange, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted, TaskStatus,
     WorktreeInfo,
 };
+pub use token::{NewToken, TokenInfo, TokenMade, TokenState};
 pub use tools::{OutsideCall, OutsideResult};
 pub use usage::{UsageBy, UsageQuery, UsageSum};
 

@@ -10,12 +10,12 @@
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use talaria_core::access::{Identity, ProcessFacts};
-use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, When};
+use talaria_core::api::{EngineInfo, Interrupt, Problem, ProblemCode, Said, Say, WebStatus, When};
 use talaria_core::config::OnLoss;
 use talaria_core::escrow::Escrow;
 use talaria_core::event::Stage;
@@ -85,6 +85,8 @@ pub use tools::outside::{OutsideTool, outside_tools};
 use tools::questions::TurnQuestions;
 
 use access::caller;
+use access::tokens::TokenDesk;
+pub use access::tokens::{TokenCall, TokenEnd};
 use journal::rows;
 use queries::views;
 use run::input;
@@ -156,6 +158,10 @@ struct Inner {
     /// Facts about this process, or why there are none.
     own_process: Result<ProcessFacts, String>,
     refusals: caller::Refusals,
+    remote_refusals: caller::Refusals,
+    tokens: TokenDesk,
+    /// Where it can be reached over TCP; set by what serves it.
+    listens: Mutex<Option<WebStatus>>,
     rulebook: Rulebook,
     resolver: Resolver,
     provider_keys: ProviderKeys,
@@ -187,6 +193,17 @@ impl Engine {
         self.inner.info.clone()
     }
 
+    /// Says where it can be reached over TCP, or why it cannot, for `status`.
+    pub fn set_web(&self, web: WebStatus) {
+        *self.inner.listens.lock().unwrap_or_else(PoisonError::into_inner) = Some(web);
+    }
+
+    /// Where it can be reached over TCP.
+    pub(crate) fn web(&self) -> Option<WebStatus> {
+        let web = self.inner.listens.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        web.map(|web| WebStatus { tokens: self.valid_tokens(), ..web })
+    }
+
     /// Says something to the turn that runs, or for the next one.
     pub async fn say(&self, id: &str, say: Say) -> Result<Said, Problem> {
         self.pass_on(id, input::of(say.text, &say.images)?, say.when, None).await
@@ -202,6 +219,7 @@ impl Engine {
     ) -> Result<Said, Problem> {
         self.inner.check_open()?;
         let session = self.find(id).await?;
+        self.check_drive("say", &session).await?;
         self.check_further_images(&session, &input).await?;
         self.inner.ready(&session.id).await;
         let (kept, is_kept) = oneshot::channel();

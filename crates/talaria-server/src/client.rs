@@ -24,12 +24,12 @@ use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
     Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
     LookAt, MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal,
-    MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered,
-    Offers, OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned,
+    MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewToken, NewTurn, NoticeInfo, Notify,
+    Numbered, Offers, OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned,
     RenameSession, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionPermissions,
     SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
     SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, UsageBy, UsageQuery, UsageSum,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, UsageBy, UsageQuery, UsageSum,
 };
 use talaria_core::principal::Principal;
 
@@ -437,6 +437,21 @@ impl Client {
             UsageBy::Session => "session",
         };
         self.get(&route::USAGE, None, &[("by", by.to_owned()), ("days", query.days.to_string())]).await
+    }
+
+    /// Makes a token for the API over TCP.
+    pub async fn create_token(&self, new: &NewToken) -> Result<TokenMade, ClientError> {
+        self.post(&route::CREATE_TOKEN, None, new).await
+    }
+
+    /// The tokens, newest first.
+    pub async fn tokens(&self) -> Result<Vec<TokenInfo>, ClientError> {
+        self.get(&route::TOKENS, None, &[]).await
+    }
+
+    /// Revokes a token.
+    pub async fn revoke_token(&self, id: &str) -> Result<TokenInfo, ClientError> {
+        self.post(&route::REVOKE_TOKEN, Some(id), &()).await
     }
 
     /// The audit log, newest first.

@@ -9,8 +9,8 @@ use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
     AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryImport,
-    MemoryQuery, MemoryWish, NewSession, NewTask, NewTurn, Notify, OutsideCall, PermissionsChange, Problem,
-    ProblemCode, Prune, RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery,
+    MemoryQuery, MemoryWish, NewSession, NewTask, NewToken, NewTurn, Notify, OutsideCall, PermissionsChange,
+    Problem, ProblemCode, Prune, RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery,
     SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery, UsageQuery,
 };
 use talaria_engine::engine::Engine;
@@ -24,7 +24,7 @@ use crate::taken::{Asked, From, Given, Id, NumberedRange, Of, PAGE, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 47] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 50] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -70,6 +70,9 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::SKILL_PROPOSALS, get(skill_proposals)),
         (route::CALL_TOOL, post(call_tool)),
         (route::USAGE, get(usage)),
+        (route::CREATE_TOKEN, post(create_token)),
+        (route::TOKENS, get(tokens)),
+        (route::REVOKE_TOKEN, post(revoke_token)),
         (route::AUDIT, get(audit)),
         (route::IMPORT, post(import)),
     ];
@@ -269,6 +272,18 @@ async fn skill_proposals(Of(engine): Of, Asked(query): Asked<SkillProposalQuery>
 
 async fn usage(Of(engine): Of, Asked(query): Asked<UsageQuery>) -> Response {
     answer_from_task(async move { engine.usage(query).await }).await
+}
+
+async fn create_token(Of(engine): Of, Given(new): Given<NewToken>) -> Response {
+    answer_from_task(async move { engine.create_token(new).await }).await
+}
+
+async fn tokens(Of(engine): Of) -> Response {
+    answer_from_task(async move { engine.tokens().await }).await
+}
+
+async fn revoke_token(Of(engine): Of, Id(id): Id) -> Response {
+    answer_from_task(async move { engine.revoke_token(&id).await }).await
 }
 
 async fn audit(Of(engine): Of, Asked(mut query): Asked<AuditQuery>) -> Response {

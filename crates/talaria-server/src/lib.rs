@@ -5,12 +5,14 @@
 //! `stream` sends events as they come, `notice` is for the log. On the other side
 //! `client` asks (`client::launch` finds or starts the engine), `sse` reads the event stream; `socket_path` is where both meet.
 //! `mcp` is the engine for other agents, and a client like any other.
+//! `web` serves the same over TCP, for holders of tokens.
 //! The data itself is `talaria_core::api`. Nothing here decides anything about sessions.
 
 pub mod client;
 pub mod mcp;
 pub mod route;
 pub mod sse;
+pub mod web;
 
 mod bind;
 mod handlers;

@@ -1,6 +1,7 @@
 //! Notices of the server for the log of the engine. Nothing here is for the peer of a connection, which gets a response.
 
 use std::fmt;
+use std::net::IpAddr;
 
 /// Something that the owner of the server should write into its log.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub enum ServerNotice {
     },
     /// Who connected is not known.
     Unidentified(String),
+    /// Someone else than a configured proxy connected to an address without TLS.
+    NotAProxy(IpAddr),
     /// There are as many connections as are served.
     Full {
         /// How many that is.
@@ -29,6 +32,12 @@ impl fmt::Display for ServerNotice {
             Self::Stranger { uid } => write!(f, "refused a connection: it is of user {uid}"),
             Self::Unidentified(why) => {
                 write!(f, "refused a connection: the peer cannot be identified ({why})")
+            }
+            Self::NotAProxy(peer) => {
+                write!(
+                    f,
+                    "refused a connection from {peer}: it is not in web.trusted_proxies, and there is no TLS"
+                )
             }
             Self::Full { limit } => write!(f, "refused a connection: there are {limit} already"),
             Self::Refused(why) => write!(f, "cannot accept a connection: {why}"),

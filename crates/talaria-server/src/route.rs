@@ -1,6 +1,6 @@
 //! The routes of the engine: the one table from which the server, the client and the OpenAPI document are built.
 //!
-//! It also says why each of them may be refused, and with which status.
+//! It also says what each of them needs of a caller, why it may be refused, and with which status.
 //!
 //! `INFO` and `STOP` keep their form in every version of the API: a newer command must be able to end an older engine.
 
@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use axum::http::StatusCode;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use talaria_core::access::RouteNeed;
 use talaria_core::api::ProblemCode;
 
 /// Characters that must be escaped in a path or a query.
@@ -35,6 +36,8 @@ pub struct Route {
     pub name: &'static str,
     /// Its HTTP method.
     pub verb: Verb,
+    /// What a caller needs; over TCP, which scope.
+    pub needs: RouteNeed,
     /// The path; `{id}` is an id or the unique beginning of one.
     pub path: &'static str,
     /// Why it may be refused, besides what every route of its form may be refused for.
@@ -43,8 +46,17 @@ pub struct Route {
     pub does: &'static str,
 }
 
+/// Why any route may be refused over TCP, besides.
+pub const REMOTE_REFUSALS: [ProblemCode; 3] =
+    [ProblemCode::Unauthenticated, ProblemCode::Misdirected, ProblemCode::TooMany];
+
 impl Route {
-    /// Every reason for which it may be refused.
+    /// Does its response last as long as there is something to say?
+    pub fn is_stream(&self) -> bool {
+        [FOLLOW, SHELL].contains(self)
+    }
+
+    /// Every reason for which it may be refused, over the unix socket and over TCP.
     pub fn refusals(&self) -> Vec<ProblemCode> {
         use ProblemCode::{Ambiguous, BadRequest, Forbidden, Internal, Overloaded, Stopping, Store, Unknown};
         let mut all = vec![BadRequest, Overloaded, Stopping, Store, Internal];
@@ -56,6 +68,7 @@ impl Route {
             all.extend([Unknown, Ambiguous]);
         }
         all.extend(self.own_refusals);
+        all.extend(REMOTE_REFUSALS);
         all
     }
 
@@ -73,6 +86,9 @@ pub fn status(code: ProblemCode) -> StatusCode {
         ProblemCode::Misfit => StatusCode::UNPROCESSABLE_ENTITY,
         ProblemCode::BadRequest => StatusCode::BAD_REQUEST,
         ProblemCode::Forbidden => StatusCode::FORBIDDEN,
+        ProblemCode::Unauthenticated => StatusCode::UNAUTHORIZED,
+        ProblemCode::Misdirected => StatusCode::MISDIRECTED_REQUEST,
+        ProblemCode::TooMany => StatusCode::TOO_MANY_REQUESTS,
         ProblemCode::Overloaded | ProblemCode::Stopping => StatusCode::SERVICE_UNAVAILABLE,
         ProblemCode::Codex => StatusCode::BAD_GATEWAY,
         ProblemCode::Store | ProblemCode::Internal => StatusCode::INTERNAL_SERVER_ERROR,
@@ -109,12 +125,13 @@ pub(crate) fn percent_decoded(text: &str) -> Option<String> {
 }
 
 macro_rules! routes {
-    ($($constant:ident $name:literal $verb:ident $path:literal [$($code:ident)*] $does:literal)*) => {
+    ($($constant:ident $name:literal $verb:ident $needs:ident $path:literal [$($code:ident)*] $does:literal)*) => {
         $(
             #[doc = $does]
             pub const $constant: Route = Route {
                 name: $name,
                 verb: Verb::$verb,
+                needs: RouteNeed::$needs,
                 path: $path,
                 own_refusals: &[$(ProblemCode::$code),*],
                 does: $does,
@@ -127,53 +144,56 @@ macro_rules! routes {
 }
 
 routes! {
-    INFO "info" Get "/v1/info" [] "Identifies the engine."
-    STATUS "status" Get "/v1/status" [] "Returns running turns, tasks and open requests."
-    STOP "stop" Post "/v1/stop" [] "Ends the engine."
-    START_SESSION "start_session" Post "/v1/sessions" [Codex] "Starts a conversation with its first turn."
-    SESSIONS "sessions" Get "/v1/sessions" [Unknown Ambiguous] "Lists conversations, the newest first."
-    SESSION "session" Get "/v1/sessions/{id}" [] "Shows one conversation."
-    CONTEXT "context" Get "/v1/sessions/{id}/context" [] "Returns the token cost of every part of a conversation's prompt."
-    START_TURN "start_turn" Post "/v1/sessions/{id}/turns" [Conflict Busy Codex] "Starts a further turn of a conversation."
-    SAY "say" Post "/v1/sessions/{id}/say" [Conflict] "Sends further input to a conversation."
-    INTERRUPT "interrupt" Post "/v1/sessions/{id}/interrupt" [Conflict] "Asks the running turn to stop."
-    COMPACT "compact" Post "/v1/sessions/{id}/compact" [Conflict Busy Codex] "Compacts a conversation, in a separate turn."
-    RENAME "rename" Post "/v1/sessions/{id}/title" [] "Changes the title of a conversation."
-    PERMISSIONS "permissions" Get "/v1/sessions/{id}/permissions" [] "Returns the permissions of a conversation: requested and in force."
-    CHANGE_PERMISSIONS "change_permissions" Post "/v1/sessions/{id}/permissions" [Conflict] "Changes the permissions of a conversation from its next turn on."
-    FOLLOW "follow" Get "/v1/sessions/{id}/stream" [] "Streams the events of a conversation: the stored ones, then new ones."
-    SHELL "shell" Post "/v1/shell" [Unknown Ambiguous Conflict Codex] "Runs a command line in the sandbox of a conversation, and streams its output."
-    EVENTS "events" Get "/v1/sessions/{id}/events" [] "Reads stored events, a page at a time."
-    MESSAGES "messages" Get "/v1/sessions/{id}/messages" [] "Reads stored messages, a page at a time."
-    SEARCH "search" Get "/v1/search" [] "Searches the text of all conversations."
-    PRUNE "prune" Post "/v1/prune" [] "Deletes conversations, or lists those that it would delete."
-    BACKGROUND "background" Get "/v1/background" [] "Lists the commands that outlived their turns and still run."
-    STOP_BACKGROUND "stop_background" Post "/v1/background/{id}/stop" [Conflict Codex] "Stops a command that runs in the background."
-    REQUESTS "requests" Get "/v1/requests" [] "Lists the open requests."
-    REQUEST "request" Get "/v1/requests/{id}" [] "Shows one request."
-    ANSWER "answer" Post "/v1/requests/{id}/answer" [Misfit Conflict] "Answers a request."
-    START_TASK "start_task" Post "/v1/tasks" [Conflict Codex] "Starts a task."
-    TASKS "tasks" Get "/v1/tasks" [Unknown Ambiguous] "Lists tasks, latest activity first."
-    TASK "task" Get "/v1/tasks/{id}" [] "Shows one task."
-    SEND "send" Post "/v1/tasks/{id}/send" [Conflict Busy Codex] "Starts the next turn of a task."
-    DIFF "diff" Get "/v1/tasks/{id}/diff" [Conflict Busy] "Shows the changes of a task in its worktree."
-    APPLY "apply" Post "/v1/tasks/{id}/apply" [Conflict Busy] "Applies the changes of a task to the user's checkout."
-    DISCARD "discard" Post "/v1/tasks/{id}/discard" [Conflict Busy] "Discards the worktree of a task."
-    OFFERS "offers" Post "/v1/offers" [Codex] "Returns the settings that a conversation in a folder would start with, and the choices."
-    NOTIFY "notify" Post "/v1/notify" [] "Sends pending notifications, or lists those that it would send."
-    MEMORY "memory" Get "/v1/memory" [Unknown Ambiguous] "Lists the entries of the memory."
-    CHANGE_MEMORY "change_memory" Post "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, undoes a change, or decides a proposal."
-    MEMORY_HISTORY "memory_history" Get "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
-    IMPORT_MEMORY "import_memory" Post "/v1/memory/import" [Conflict] "Imports the memory of another agent, undoes that, or previews either."
-    MEMORY_PENDING "memory_pending" Get "/v1/memory/pending" [] "Lists pending changes of the memory."
-    SKILLS "skills" Get "/v1/skills" [] "Lists the skills for a directory, and those that were archived."
-    CHANGE_SKILLS "change_skills" Post "/v1/skills" [Unknown Conflict] "Accepts or rejects a proposal about a skill, archives a skill, or restores one."
-    SKILL "skill" Get "/v1/skills/text" [Unknown] "Shows a file of a skill, and what was proposed about the skill."
-    SKILL_PROPOSALS "skill_proposals" Get "/v1/skills/proposals" [] "Lists changes of skills that models proposed, newest first."
-    CALL_TOOL "call_tool" Post "/v1/tools/call" [Unknown] "Runs one of Talaria's tools for a caller outside of a turn."
-    USAGE "usage" Get "/v1/usage" [] "Adds up what models cost, by day, model or conversation."
-    AUDIT "audit" Get "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
-    IMPORT "import" Post "/v1/import" [] "Imports another program's database, page by page, or undoes an import."
+    INFO "info" Get Any "/v1/info" [] "Identifies the engine."
+    STATUS "status" Get View "/v1/status" [] "Returns running turns, tasks and open requests."
+    STOP "stop" Post Admin "/v1/stop" [] "Ends the engine."
+    START_SESSION "start_session" Post Local "/v1/sessions" [Codex] "Starts a conversation with its first turn."
+    SESSIONS "sessions" Get View "/v1/sessions" [Unknown Ambiguous] "Lists conversations, the newest first."
+    SESSION "session" Get View "/v1/sessions/{id}" [] "Shows one conversation."
+    CONTEXT "context" Get View "/v1/sessions/{id}/context" [] "Returns the token cost of every part of a conversation's prompt."
+    START_TURN "start_turn" Post Start "/v1/sessions/{id}/turns" [Conflict Busy Codex] "Starts a further turn of a conversation."
+    SAY "say" Post Start "/v1/sessions/{id}/say" [Conflict] "Sends further input to a conversation."
+    INTERRUPT "interrupt" Post Start "/v1/sessions/{id}/interrupt" [Conflict] "Asks the running turn to stop."
+    COMPACT "compact" Post Local "/v1/sessions/{id}/compact" [Conflict Busy Codex] "Compacts a conversation, in a separate turn."
+    RENAME "rename" Post Local "/v1/sessions/{id}/title" [] "Changes the title of a conversation."
+    PERMISSIONS "permissions" Get View "/v1/sessions/{id}/permissions" [] "Returns the permissions of a conversation: requested and in force."
+    CHANGE_PERMISSIONS "change_permissions" Post Local "/v1/sessions/{id}/permissions" [Conflict] "Changes the permissions of a conversation from its next turn on."
+    FOLLOW "follow" Get View "/v1/sessions/{id}/stream" [] "Streams the events of a conversation: the stored ones, then new ones."
+    SHELL "shell" Post Shell "/v1/shell" [Unknown Ambiguous Conflict Codex] "Runs a command line in the sandbox of a conversation, and streams its output."
+    EVENTS "events" Get View "/v1/sessions/{id}/events" [] "Reads stored events, a page at a time."
+    MESSAGES "messages" Get View "/v1/sessions/{id}/messages" [] "Reads stored messages, a page at a time."
+    SEARCH "search" Get View "/v1/search" [] "Searches the text of all conversations."
+    PRUNE "prune" Post Admin "/v1/prune" [] "Deletes conversations, or lists those that it would delete."
+    BACKGROUND "background" Get View "/v1/background" [] "Lists the commands that outlived their turns and still run."
+    STOP_BACKGROUND "stop_background" Post Admin "/v1/background/{id}/stop" [Conflict Codex] "Stops a command that runs in the background."
+    REQUESTS "requests" Get View "/v1/requests" [] "Lists the open requests."
+    REQUEST "request" Get View "/v1/requests/{id}" [] "Shows one request."
+    ANSWER "answer" Post Answer "/v1/requests/{id}/answer" [Misfit Conflict] "Answers a request."
+    START_TASK "start_task" Post Start "/v1/tasks" [Conflict Codex] "Starts a task."
+    TASKS "tasks" Get View "/v1/tasks" [Unknown Ambiguous] "Lists tasks, latest activity first."
+    TASK "task" Get View "/v1/tasks/{id}" [] "Shows one task."
+    SEND "send" Post Start "/v1/tasks/{id}/send" [Conflict Busy Codex] "Starts the next turn of a task."
+    DIFF "diff" Get View "/v1/tasks/{id}/diff" [Conflict Busy] "Shows the changes of a task in its worktree."
+    APPLY "apply" Post Start "/v1/tasks/{id}/apply" [Conflict Busy] "Applies the changes of a task to the user's checkout."
+    DISCARD "discard" Post Start "/v1/tasks/{id}/discard" [Conflict Busy] "Discards the worktree of a task."
+    OFFERS "offers" Post Local "/v1/offers" [Codex] "Returns the settings that a conversation in a folder would start with, and the choices."
+    NOTIFY "notify" Post Local "/v1/notify" [] "Sends pending notifications, or lists those that it would send."
+    MEMORY "memory" Get View "/v1/memory" [Unknown Ambiguous] "Lists the entries of the memory."
+    CHANGE_MEMORY "change_memory" Post Admin "/v1/memory" [Unknown Conflict] "Adds, replaces or removes an entry of the memory, undoes a change, or decides a proposal."
+    MEMORY_HISTORY "memory_history" Get View "/v1/memory/history" [] "Lists changes of the memory with who made them, newest first."
+    IMPORT_MEMORY "import_memory" Post Local "/v1/memory/import" [Conflict] "Imports the memory of another agent, undoes that, or previews either."
+    MEMORY_PENDING "memory_pending" Get View "/v1/memory/pending" [] "Lists pending changes of the memory."
+    SKILLS "skills" Get View "/v1/skills" [] "Lists the skills for a directory, and those that were archived."
+    CHANGE_SKILLS "change_skills" Post Admin "/v1/skills" [Unknown Conflict] "Accepts or rejects a proposal about a skill, archives a skill, or restores one."
+    SKILL "skill" Get View "/v1/skills/text" [Unknown] "Shows a file of a skill, and what was proposed about the skill."
+    SKILL_PROPOSALS "skill_proposals" Get View "/v1/skills/proposals" [] "Lists changes of skills that models proposed, newest first."
+    CALL_TOOL "call_tool" Post Local "/v1/tools/call" [Unknown] "Runs one of Talaria's tools for a caller outside of a turn."
+    USAGE "usage" Get Admin "/v1/usage" [] "Adds up what models cost, by day, model or conversation."
+    CREATE_TOKEN "create_token" Post Admin "/v1/tokens" [Conflict] "Makes a token for the API over TCP; only this response has it."
+    TOKENS "tokens" Get Admin "/v1/tokens" [] "Lists the tokens, the newest first."
+    REVOKE_TOKEN "revoke_token" Post Admin "/v1/tokens/{id}/revoke" [Conflict] "Revokes a token at once, and ends its streams."
+    AUDIT "audit" Get Admin "/v1/audit" [] "Lists who answered, started or was refused something, newest first."
+    IMPORT "import" Post Local "/v1/import" [] "Imports another program's database, page by page, or undoes an import."
 }
 
 #[cfg(test)]

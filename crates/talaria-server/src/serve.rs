@@ -20,6 +20,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_engine::engine::Engine;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -32,13 +33,13 @@ const CONNECTIONS: usize = 256;
 /// How many more get that response at once; beyond that they are only closed.
 const TURNED_AWAY: usize = 64;
 /// How long a head may take, and how long a connection may be idle.
-const HEAD: Duration = Duration::from_secs(10);
+pub(crate) const HEAD: Duration = Duration::from_secs(10);
 /// The longest head.
 const HEAD_LIMIT: usize = 64 * 1024;
 /// How long what was begun may take when the engine has ended.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// How long to wait after the system refused a connection: it is out of something.
-const EXHAUSTED: Duration = Duration::from_millis(100);
+pub(crate) const EXHAUSTED: Duration = Duration::from_millis(100);
 /// How often someone looks whether the socket is still there.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -103,7 +104,7 @@ impl Connections {
                     request.extensions_mut().insert(identity.clone());
                     routes.call(request)
                 });
-                converse(stream, service, ending).await;
+                converse(stream, service, HEAD_LIMIT, ending).await;
                 drop(place);
             });
             return;
@@ -111,7 +112,7 @@ impl Connections {
         tell(ServerNotice::Full { limit: CONNECTIONS });
         if let Ok(place) = Arc::clone(&self.lobby).try_acquire_owned() {
             self.running.spawn(async move {
-                let full = converse(stream, service_fn(full), ending);
+                let full = converse(stream, service_fn(full), HEAD_LIMIT, ending);
                 // It only has to read one sentence.
                 let _ = tokio::time::timeout(GRACE, full).await;
                 drop(place);
@@ -129,12 +130,17 @@ impl Connections {
 }
 
 /// Serves one connection to its end. Its result is ignored: the peer has it, or is gone.
-async fn converse<S>(stream: UnixStream, service: S, mut ending: watch::Receiver<bool>)
-where
+pub(crate) async fn converse<I, S>(
+    stream: I,
+    service: S,
+    head_limit: usize,
+    mut ending: watch::Receiver<bool>,
+) where
+    I: AsyncRead + AsyncWrite + Unpin,
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible>,
 {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(HEAD_LIMIT);
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_buf_size(head_limit);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {

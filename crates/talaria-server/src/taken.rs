@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use talaria_core::access::Identity;
+use talaria_core::access::{Identity, RouteNeed};
 use talaria_core::api::{Problem, ProblemCode};
 use talaria_core::principal::{BadPrincipal, Principal};
 use talaria_engine::engine::Engine;
@@ -87,12 +87,13 @@ impl FromRequestParts<Engine> for Of {
         }
         let engine = engine.for_caller(identity);
         let verb = if parts.method == Method::GET { Verb::Get } else { Verb::Post };
-        let (name, id) = match route::find(verb, parts.uri.path()) {
-            Some((route, id)) => (route.name, id),
-            None => ("unknown", None),
+        let (name, needs, id) = match route::find(verb, parts.uri.path()) {
+            Some((route, id)) => (route.name, route.needs, id),
+            // No scope is enough for what the table does not have, such as HEAD.
+            None => ("unknown", RouteNeed::Local, None),
         };
         if name != route::INFO.name {
-            engine.admit(name, id.as_deref()).await.map_err(|problem| reply::refusal(&problem))?;
+            engine.admit(name, needs, id.as_deref()).await.map_err(|problem| reply::refusal(&problem))?;
         }
         Ok(Self(engine))
     }

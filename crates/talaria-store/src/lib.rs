@@ -23,6 +23,7 @@ mod sqlite;
 mod store;
 
 pub use error::StoreError;
+pub use model::api_token::{ApiTokenRow, NewApiToken};
 pub use model::audit::{AuditRow, NewAudit, REFUSALS_KEPT};
 pub use model::batch::{Appended, Batch, Change};
 pub use model::budget::{NewAllowance, NewReservation};

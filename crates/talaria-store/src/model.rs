@@ -5,6 +5,7 @@
 
 #![expect(missing_docs, reason = "the fields of rows, patches and filters are named after what they hold")]
 
+pub(crate) mod api_token;
 pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod budget;

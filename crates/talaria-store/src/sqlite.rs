@@ -6,6 +6,7 @@
 //! connections and never wait for it. The other files have one kind of row each: its queries and its statements. `rows`
 //! reads rows into the types of `model`, `error` converts SQLite's errors, `reclaim` returns free pages to the file system.
 
+mod api_token;
 mod audit;
 mod background;
 mod budget;

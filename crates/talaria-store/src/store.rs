@@ -11,6 +11,7 @@ use talaria_core::budget::{BudgetShortfall, BudgetState, ScopedLimit};
 use talaria_core::ids::{SessionId, ThreadId, TicketId};
 
 use crate::error::StoreError;
+use crate::model::api_token::{ApiTokenRow, NewApiToken};
 use crate::model::audit::{AuditRow, NewAudit};
 use crate::model::batch::{Appended, Batch};
 use crate::model::budget::NewReservation;
@@ -647,6 +648,29 @@ impl Store {
     /// Returns rows, newest first: at most `limit`, older than the row `before`, if that is given.
     pub async fn audit(&self, before: Option<i64>, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         dispatch!(self.audit(before, limit))
+    }
+}
+
+/// Tokens of the API.
+impl Store {
+    /// Stores a token with its audit row; returns `false`, and stores neither, if the id or the name is in use.
+    pub async fn add_api_token(&self, new: NewApiToken, entry: NewAudit) -> Result<bool, StoreError> {
+        dispatch!(self.add_api_token(new, entry))
+    }
+
+    /// Revokes a token with its audit row; returns `false`, and changes nothing, if there is none or it is revoked already.
+    pub async fn revoke_api_token(&self, id: &str, at: i64, entry: NewAudit) -> Result<bool, StoreError> {
+        dispatch!(self.revoke_api_token(id, at, entry))
+    }
+
+    /// Records a use of a token; an older use changes nothing.
+    pub async fn touch_api_token(&self, id: &str, at: i64, from: &str) -> Result<(), StoreError> {
+        dispatch!(self.touch_api_token(id, at, from))
+    }
+
+    /// Returns every token, the newest first, also revoked ones.
+    pub async fn api_tokens(&self) -> Result<Vec<ApiTokenRow>, StoreError> {
+        dispatch!(self.api_tokens())
     }
 }
 

@@ -29,6 +29,7 @@ mod shell_help;
 mod skills;
 mod start_task;
 mod tasks;
+mod token;
 
 pub(crate) use asked_settings::AskedSettings;
 pub(crate) use audit::Audit;
@@ -51,6 +52,7 @@ pub(crate) use shell_help::{CompletedShell, Completions, Man};
 pub(crate) use skills::{Skills, SkillsAction};
 pub(crate) use start_task::StartTask;
 pub(crate) use tasks::{NotifyTasks, One, SendTask, TaskAction, Tasks};
+pub(crate) use token::{CreateToken, Expiry, Token, TokenAction};
 pub(crate) use usage::{UsageByOption, UsageOptions};
 
 const DEMO_EXAMPLES: &str = "\
@@ -115,6 +117,8 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Show what models cost, by day, model or conversation
     Usage(UsageOptions),
+    /// Make, list and revoke tokens for the API over TCP
+    Token(Token),
     /// Show the audit log: who answered, started or was refused something
     Audit(Audit),
     /// Show the engine, its Codex processes, running turns and open requests

@@ -21,6 +21,7 @@ mod home;
 mod own_files;
 mod providers;
 mod servers;
+mod web;
 
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

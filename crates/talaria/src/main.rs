@@ -61,6 +61,7 @@ mod stop;
 mod stops;
 mod tasks;
 mod terminal_echo;
+mod token;
 mod trouble;
 mod usage;
 
@@ -119,6 +120,7 @@ fn run(cli: Cli) -> Result<u8, Trouble> {
             Command::Migrate(options) => migrate::run(&options).await,
             Command::Mcp(options) => mcp::run(&options).await,
             Command::Usage(options) => usage::run(&options).await,
+            Command::Token(options) => token::run(&options).await,
             Command::Audit(options) => audit::run(&options).await,
             Command::Status(options) => status::run(&options).await,
             Command::Stop(options) => stop::run(&options).await,

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_codex::pool::PoolLimits;
-use talaria_core::api::Stop;
+use talaria_core::api::{Stop, WebStatus};
 use talaria_core::config::Config;
 use talaria_engine::engine::{Engine, EngineOptions, LockError, OpenError, OpenOptions};
 use talaria_engine::peer_process;
 use talaria_server::client::launch::{Build, HELD};
+use talaria_server::web::{self, WebListener};
 use talaria_server::{ServerNotice, bind, serve, socket_path};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -59,9 +60,43 @@ pub(crate) async fn run(options: &Serve) -> Result<u8, Trouble> {
         ));
     }
     let ender = tokio::spawn(end_on_signal(Arc::new(engine.clone())));
-    serve(engine, listener, tell).await;
+    let over_tcp = open_web(&engine, &settings).await;
+    let web = async {
+        if let Some(listener) = over_tcp {
+            web::serve(engine.clone(), listener, tell).await;
+        }
+    };
+    tokio::join!(serve(engine.clone(), listener, tell), web);
     ender.abort();
     Ok(0)
+}
+
+/// Opens the address of `[web] listen`. An engine that cannot open it works all the same; `talaria status`, `talaria doctor`
+/// and the log say why.
+async fn open_web(engine: &Engine, settings: &Settings) -> Option<WebListener> {
+    let failed = |problem: String| {
+        complain(&format!("{} the API is not reachable over TCP: {problem}\n", jiff::Timestamp::now()));
+        engine.set_web(WebStatus { url: None, problem: Some(problem), tokens: 0 });
+    };
+    let plan = match settings.config.web.listen.plan() {
+        Ok(plan) => plan?,
+        Err(refusal) => {
+            failed(format!("{refusal}; {}", refusal.remedy()));
+            return None;
+        }
+    };
+    match WebListener::open(&plan, |path| settings.home.user_path(path)).await {
+        Ok(listener) => {
+            let url = listener.url();
+            complain(&format!("{} the API is reachable at {url}, with a token\n", jiff::Timestamp::now()));
+            engine.set_web(WebStatus { url: Some(url), problem: None, tokens: 0 });
+            Some(listener)
+        }
+        Err(error) => {
+            failed(format!("{error}; {}", error.next_step().in_shell()));
+            None
+        }
+    }
 }
 
 /// For tests of the log after a panic: a separate task panics, and the engine continues.
@@ -85,7 +120,11 @@ fn engine_options(config: &Config, build: Build, dumps: Option<&Path>) -> Result
     Ok(EngineOptions {
         version: build.version,
         build: build.build,
-        idle: Some(config.engine.idle_timeout.unwrap_or(IDLE)),
+        // Who may call over TCP must not find no one there.
+        idle: match config.web.listen.address {
+            Some(_) => None,
+            None => Some(config.engine.idle_timeout.unwrap_or(IDLE)),
+        },
         limits: PoolLimits {
             max_hosts: count(config.codex.max_hosts, usual.max_hosts),
             threads_per_host: count(config.codex.threads_per_host, usual.threads_per_host),

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use talaria_core::api::{BudgetInfo, EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts};
+use talaria_core::api::{BudgetInfo, EngineStatus, HostInfo, Limits, RunningTurn, TaskCounts, WebStatus};
 use talaria_core::event::Stage;
 use talaria_core::json_line::json_line;
 use talaria_core::next_step::NextStep;
@@ -78,6 +78,7 @@ fn without_an_engine(left: &Value) -> Value {
         "tasks": null,
         "limits": null,
         "budgets": null,
+        "web": null,
         "notes": null,
         "left": left,
     })
@@ -96,6 +97,9 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
     out += format!("tasks     {}\n", tasks(status.tasks));
     out += limits(status.limits);
     out += budgets(&status.budgets);
+    if let Some(web) = &status.web {
+        out += format!("web       {}\n", plain_line(&reach(web)));
+    }
     for note in &status.notes {
         out += format!("note      {}\n", plain_line(note));
     }
@@ -123,6 +127,18 @@ pub(crate) fn page(status: &EngineStatus, now: Timestamp, look: Look, reader: Re
         return out + "\nNo open requests.\n";
     }
     out + "\nWaiting for an answer:\n" + open_requests(&status.requests, now, look, reader)
+}
+
+/// Where the API can be reached over TCP, or why it cannot.
+fn reach(web: &WebStatus) -> String {
+    let tokens = match web.tokens {
+        1 => "1 valid token".to_owned(),
+        tokens => format!("{tokens} valid tokens"),
+    };
+    match (&web.problem, &web.url) {
+        (Some(problem), _) => format!("not reachable over TCP: {problem}"),
+        (None, url) => format!("{}, {tokens}", url.as_deref().unwrap_or("not reachable over TCP")),
+    }
 }
 
 fn tasks(tasks: TaskCounts) -> String {
@@ -223,6 +239,7 @@ mod tests {
             limits: Limits { tasks: 4, hosts: 2, threads_per_host: 32, host_memory_kib: None },
             keys: Vec::new(),
             budgets: Vec::new(),
+            web: None,
             notes: Vec::new(),
         }
     }

@@ -95,6 +95,11 @@ pub enum PeerClass {
         /// Why not.
         why: String,
     },
+    /// It connected over the network. Its rights are those of its token, whatever its process is.
+    Remote {
+        /// Its address.
+        from: String,
+    },
 }
 
 impl PeerClass {
@@ -103,7 +108,7 @@ impl PeerClass {
         match self {
             Self::BelowCodex { codex } => Some(*codex),
             Self::Sandboxed { codex, .. } => *codex,
-            Self::Person | Self::BelowKeeper { .. } | Self::Unknown { .. } => None,
+            Self::Person | Self::BelowKeeper { .. } | Self::Unknown { .. } | Self::Remote { .. } => None,
         }
     }
 }
@@ -120,6 +125,7 @@ impl fmt::Display for PeerClass {
             }
             Self::Sandboxed { sign, .. } => write!(f, "it runs in a sandbox: {sign}"),
             Self::Unknown { why } => write!(f, "the system does not show what it is: {why}"),
+            Self::Remote { from } => write!(f, "over TCP from {from}"),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Who is at the other end of a connection, and how the engine knows.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{PeerClass, ProcessFacts};
+use super::grant::TokenGrant;
 use crate::principal::{Principal, PrincipalKind};
 
 /// How a caller was established, for the audit log.
@@ -40,12 +42,42 @@ pub struct Identity {
     evidence: PeerEvidence,
     /// The name under which it says that it is a model.
     model: Option<String>,
+    /// The row of its token.
+    grant: Option<Arc<TokenGrant>>,
 }
 
 impl Identity {
     /// The person whose home it is, inside the engine itself.
     pub fn owner(principal: Principal) -> Self {
-        Self { principal, class: PeerClass::Person, evidence: PeerEvidence::default(), model: None }
+        Self {
+            principal,
+            class: PeerClass::Person,
+            evidence: PeerEvidence::default(),
+            model: None,
+            grant: None,
+        }
+    }
+
+    /// The holder of a token, who connected from this address.
+    pub fn of_token(grant: Arc<TokenGrant>, from: &str) -> Self {
+        Self {
+            principal: Principal::new(PrincipalKind::Token, &grant.name),
+            class: PeerClass::Remote { from: from.to_owned() },
+            evidence: PeerEvidence::default(),
+            model: None,
+            grant: Some(grant),
+        }
+    }
+
+    /// Someone on the network who showed no valid token. It has no rights.
+    pub fn stranger(from: &str) -> Self {
+        Self {
+            principal: Principal::new(PrincipalKind::Token, "unknown"),
+            class: PeerClass::Remote { from: from.to_owned() },
+            evidence: PeerEvidence::default(),
+            model: None,
+            grant: None,
+        }
     }
 
     /// A peer on the socket. It is `owner` if nothing speaks against it.
@@ -56,8 +88,9 @@ impl Identity {
             PeerClass::BelowKeeper { .. } => Principal::model("command-of-loop"),
             PeerClass::Sandboxed { .. } => Principal::model("sandboxed-command"),
             PeerClass::Unknown { .. } => Principal::model("unidentified"),
+            PeerClass::Remote { .. } => Principal::new(PrincipalKind::Token, "unknown"),
         };
-        Self { principal, class, evidence, model: None }
+        Self { principal, class, evidence, model: None, grant: None }
     }
 
     /// The same caller with the principal that it claims. This only lowers its rights: the owner can act as anyone, a
@@ -107,6 +140,21 @@ impl Identity {
         &self.evidence
     }
 
+    /// The row of the token that it showed.
+    pub fn grant(&self) -> Option<&TokenGrant> {
+        self.grant.as_deref()
+    }
+
+    /// Did it connect over the network?
+    pub fn is_remote(&self) -> bool {
+        matches!(self.class, PeerClass::Remote { .. })
+    }
+
+    /// Where it is, for the record of an answer.
+    pub fn place(&self) -> String {
+        if self.is_remote() { self.class.to_string() } else { self.evidence.to_string() }
+    }
+
     /// Does it say that it is a model, as `talaria mcp` does?
     pub fn presents_as_model(&self) -> bool {
         self.model.is_some()
@@ -121,6 +169,7 @@ impl Identity {
     pub fn established(&self) -> String {
         match self.class {
             PeerClass::Person => self.evidence.to_string(),
+            PeerClass::Remote { .. } => self.class.to_string(),
             _ => format!("{}; {}", self.evidence, self.class),
         }
     }
@@ -150,6 +199,7 @@ impl Identity {
                 format!("{process} counts as a model's: {}", self.class),
                 "run the command in a terminal of your own, where the engine can see its process".to_owned(),
             )),
+            PeerClass::Remote { .. } => None,
             PeerClass::Person => match self.principal.kind() {
                 PrincipalKind::Token | PrincipalKind::Chat => Some((
                     format!("{} has no rights here", self.principal),

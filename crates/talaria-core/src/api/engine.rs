@@ -52,9 +52,27 @@ pub struct EngineStatus {
     /// The budgets of today, and of the conversations and tasks whose turns run or wait.
     #[serde(default)]
     pub budgets: Vec<BudgetInfo>,
+    /// Where the engine can be reached over TCP, if that is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebStatus>,
     /// Notes for the user, for example that floor and rules do not apply where Codex never asks.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Whether the engine can be reached over TCP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WebStatus {
+    /// The address on which it listens; without one it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Why it does not listen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// How many tokens are valid.
+    #[serde(default)]
+    pub tokens: usize,
 }
 
 /// The state of a key of a model provider.

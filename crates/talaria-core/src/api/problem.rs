@@ -39,6 +39,12 @@ pub enum ProblemCode {
     BadRequest,
     /// This caller may not do this.
     Forbidden,
+    /// There is no valid token. Only over TCP.
+    Unauthenticated,
+    /// The request is for another host. Only over TCP.
+    Misdirected,
+    /// Too many requests, streams or wrong tokens: try again later. Only over TCP.
+    TooMany,
     /// A turn runs on this session already.
     Busy,
     /// The engine has as many connections as it takes.

@@ -28,7 +28,7 @@ pub enum Kind {
 
 /// Facts that only a client on the engine's machine has. A remote client (a web page, a chat platform) sends none of
 /// it: the engine then uses its own environment and the configured Codex. Kept in memory only.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LocalCaller {

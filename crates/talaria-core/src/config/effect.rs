@@ -27,13 +27,18 @@ pub enum Effect {
 }
 
 /// Options that the engine reads when it starts.
-const AT_START: [&str; 6] = [
+const AT_START: [&str; 11] = [
     "engine.idle_timeout",
     "codex.max_hosts",
     "codex.threads_per_host",
     "codex.host_idle",
     "codex.host_memory_mib",
     "bridge.max_tasks",
+    "web.listen",
+    "web.names",
+    "web.tls_cert",
+    "web.tls_key",
+    "web.trusted_proxies",
 ];
 
 impl Effect {

@@ -7,7 +7,7 @@ use toml_edit::Item;
 
 use super::{
     Config, Enter, LearnMemory, LearnSkills, OnLoss, RecallScope, Theme, WebNetwork, approvals, bridge,
-    budget, compression, notify, skills, tools, web,
+    budget, compression, listen, notify, skills, tools, web,
 };
 use super::{article, providers};
 use crate::duration::{from_seconds, parse_duration};
@@ -229,6 +229,11 @@ const KEYS: &[(&str, Meaning)] = &[
         Meaning::Read(|item, config| set(&mut config.web.searxng_url, web::search_address(item))),
     ),
     ("web.allow", Meaning::ReadList(web::allow)),
+    ("web.listen", Meaning::Read(|item, config| set(&mut config.web.listen.address, listen::address(item)))),
+    ("web.names", Meaning::ReadList(listen::names)),
+    ("web.tls_cert", Meaning::Read(|item, config| set(&mut config.web.listen.tls_cert, text(item)))),
+    ("web.tls_key", Meaning::Read(|item, config| set(&mut config.web.listen.tls_key, text(item)))),
+    ("web.trusted_proxies", Meaning::ReadList(listen::trusted_proxies)),
     (
         "web.network",
         Meaning::Read(|item, config| set(&mut config.web.network, one_of(item, &WebNetwork::NAMES))),

@@ -1,4 +1,5 @@
-//! The section `[web]`: where a model may read pages. Read by the engine at every call of `talaria_web`.
+//! The section `[web]`: where a model may read pages, and where the engine can be reached over TCP (`listen`). The first is
+//! read by the engine at every call of `talaria_web`, the second when it starts.
 
 use std::str::FromStr;
 
@@ -6,6 +7,7 @@ use toml_edit::Item;
 
 use super::Config;
 use super::keys::{Wrong, text};
+use super::listen::ListenConfig;
 use super::notify::{PrivateHost, private_hosts};
 use crate::policy::UnknownName;
 
@@ -18,6 +20,8 @@ pub struct WebConfig {
     pub network: Option<WebNetwork>,
     /// The SearXNG that the built-in loop searches with, without a slash at the end.
     pub searxng_url: Option<String>,
+    /// Where the engine can be reached over TCP.
+    pub listen: ListenConfig,
 }
 
 /// When a model may read web pages without a person.

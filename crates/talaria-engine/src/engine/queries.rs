@@ -43,6 +43,7 @@ impl Engine {
         notes
             .extend(self.inner.home.mode_open_to_others().map(|mode| open_note(&self.inner.info.home, mode)));
         notes.extend(self.inner.refusals.note());
+        notes.extend(self.inner.remote_refusals.remote_note());
         for (session, _) in &unsettled {
             notes.extend(floor_note(session));
         }
@@ -93,13 +94,14 @@ impl Engine {
                     since: now.checked_sub(host.age).unwrap_or(now),
                 })
                 .collect(),
+            web: self.web(),
             notes,
         })
     }
 
     /// Conversations, the newest first.
     pub async fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionInfo>, Problem> {
-        self.require(Needs::SeeAll, "sessions", "list conversations").await?;
+        self.require(Needs::See, "sessions", "list conversations").await?;
         let store = &self.inner.shelf.store;
         let filter = SessionFilter {
             kind: query.kind.map(views::kept_kind),
@@ -113,9 +115,25 @@ impl Engine {
             }
             None => None,
         };
-        let page = store.sessions(&filter, behind.as_ref(), limited(query.limit)).await;
-        let page = page.map_err(|error| views::problem(&error))?;
-        Ok(page.sessions.iter().map(|session| self.listed(session)).collect())
+        let limit = limited(query.limit);
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let (mut behind, mut found) = (behind, Vec::new());
+        // A page of which a token sees little is filled up from the next ones.
+        while found.len() < wanted {
+            let page = store.sessions(&filter, behind.as_ref(), limit).await;
+            let page = page.map_err(|error| views::problem(&error))?;
+            for session in &page.sessions {
+                if self.is_session_within(session).await? {
+                    found.push(self.listed(session));
+                }
+            }
+            behind = page.next;
+            if behind.is_none() {
+                break;
+            }
+        }
+        found.truncate(wanted);
+        Ok(found)
     }
 
     /// A conversation as a list has it.
@@ -192,12 +210,15 @@ impl Engine {
 
     /// Where words were said or done, the newest first.
     pub async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, Problem> {
-        self.require(Needs::SeeAll, "search", "search everything").await?;
+        self.require(Needs::See, "search", "search everything").await?;
         let store = &self.inner.shelf.store;
         let hits = store.search(words, limited(limit)).await.map_err(|error| views::problem(&error))?;
         let mut found = Vec::with_capacity(hits.len());
         let mut titles: Vec<(SessionId, String)> = Vec::new();
         for hit in hits {
+            if !self.is_within(&hit.session).await? {
+                continue;
+            }
             let known = titles.iter().find(|(id, _)| *id == hit.session).map(|(_, title)| title.clone());
             let title = match known {
                 Some(title) => title,

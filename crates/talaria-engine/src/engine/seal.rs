@@ -78,7 +78,8 @@ fn read_key(path: &Path) -> io::Result<[u8; KEY]> {
     Ok(key)
 }
 
-fn random(bytes: &mut [u8]) -> io::Result<()> {
+/// Fills `bytes` with random numbers of the system.
+pub(crate) fn random(bytes: &mut [u8]) -> io::Result<()> {
     File::open("/dev/urandom")?.read_exact(bytes)
 }
 

@@ -63,6 +63,7 @@ impl Engine {
     /// Records a new task, and runs it when there is a place.
     pub async fn start_task(&self, mut new: NewTask) -> Result<TaskStarted, Problem> {
         let _caller = self.inner.enter()?;
+        self.check_local(&new.turn.caller)?;
         admission::check(&new)?;
         let config = self.inner.config();
         let codex_home = self.inner.codex_home(&new.turn.caller, &config);
@@ -193,7 +194,9 @@ impl Engine {
     /// Starts the next turn of a task; while one runs, it waits.
     pub async fn send(&self, id: &str, turn: NewTurn) -> Result<TaskSent, Problem> {
         admission::check_turn(&turn)?;
+        self.check_local(&turn.caller)?;
         let session = self.find(id).await?;
+        self.check_drive("send", &session).await?;
         let (_, row) = self.task_row(&session).await?;
         if let Some(origin) = row.origin {
             let message = format!("this task was imported from {origin}: its conversation is not here");
@@ -222,10 +225,23 @@ impl Engine {
             None => None,
         };
         let filter = TaskFilter { owner: self.only_owner(), active: query.active.then_some(true) };
-        let limit = u32::try_from(query.limit.clamp(1, MOST)).unwrap_or(u32::MAX);
-        let page = self.inner.shelf.store.tasks(&filter, behind.as_ref(), limit).await;
-        let page = page.map_err(|error| views::problem(&error))?;
-        Ok(page.tasks.into_iter().map(|line| self.line(line)).collect())
+        let wanted = query.limit.clamp(1, MOST);
+        let limit = u32::try_from(wanted).unwrap_or(u32::MAX);
+        let (mut behind, mut lines) = (behind, Vec::new());
+        // A page of which a token sees little is filled up from the next ones.
+        while lines.len() < wanted {
+            let page = self.inner.shelf.store.tasks(&filter, behind.as_ref(), limit).await;
+            let page = page.map_err(|error| views::problem(&error))?;
+            lines.extend(
+                page.tasks.into_iter().filter(|line| self.is_line_within(line)).map(|line| self.line(line)),
+            );
+            behind = page.next;
+            if behind.is_none() {
+                break;
+            }
+        }
+        lines.truncate(wanted);
+        Ok(lines)
     }
 
     fn line(&self, line: talaria_store::TaskLineRow) -> TaskLine {

@@ -17,3 +17,4 @@ mod routes;
 mod scene;
 mod shell;
 mod sockets;
+mod web;

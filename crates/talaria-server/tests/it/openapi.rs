@@ -9,20 +9,21 @@ use expect_test::expect_file;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
+use talaria_core::access::{RouteNeed, TokenScope};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
     ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
     MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal, MemoryQuery,
-    MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
+    MemoryRevision, MemoryWish, NewSession, NewTask, NewToken, NewTurn, NoticeInfo, Notify, Numbered, Offers,
     OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned, RenameSession,
     RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionPermissions, SessionQuery,
     SessionStarted, Shell, ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
     SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, UsageQuery, UsageSum,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 
-mod statuses;
+pub(crate) mod statuses;
 mod values;
 
 /// Request and response of a route.
@@ -139,6 +140,9 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
             Shape { query: fields_of::<SkillProposalQuery>(schemas), ..schemas.gives::<Vec<SkillProposal>>() }
         }
         "usage" => Shape { query: fields_of::<UsageQuery>(schemas), ..schemas.gives::<Vec<UsageSum>>() },
+        "create_token" => schemas.takes::<NewToken, TokenMade>(),
+        "tokens" => schemas.gives::<Vec<TokenInfo>>(),
+        "revoke_token" => schemas.gives::<TokenInfo>(),
         "audit" => Shape { query: fields_of::<AuditQuery>(schemas), ..schemas.gives::<Vec<AuditEntry>>() },
         "import" => schemas.takes::<Import, Imported>(),
         other => panic!("nothing says what {other} takes and gives"),
@@ -176,7 +180,7 @@ fn operation(route: &Route, shape: Shape) -> Value {
             "description": "The number of the last event that was received; goes before `after`."
         }));
     }
-    let is_stream = [route::FOLLOW, route::SHELL].contains(route);
+    let is_stream = route.is_stream();
     let kind = if is_stream { "text/event-stream" } else { "application/json" };
     let means = match route {
         route if route == &route::FOLLOW => {
@@ -196,7 +200,22 @@ fn operation(route: &Route, shape: Shape) -> Value {
         let status = route::status(code).as_u16().to_string();
         responses[&status] = json!({"$ref": format!("#/components/responses/{status}")});
     }
+    // The unix socket needs no token: the system says who calls.
+    let over_tcp = match (route.needs, route.needs.scope()) {
+        (RouteNeed::Local, _) => "Not possible over TCP.".to_owned(),
+        (_, Some(TokenScope::Answer)) => {
+            "Over TCP: a token with the scope `answer` or `answer:KIND`.".to_owned()
+        }
+        (_, Some(scope)) => format!("Over TCP: a token with the scope `{scope}`."),
+        (_, None) => "Over TCP: any token.".to_owned(),
+    };
+    let security = match route.needs.scope() {
+        _ if route.needs == RouteNeed::Local => json!([{}]),
+        Some(scope) => json!([{}, { "token": [scope] }]),
+        None => json!([{}, { "token": [] }]),
+    };
     let mut operation = json!({
+        "description": over_tcp, "security": security,
         "operationId": route.name, "summary": route.does, "parameters": parameters, "responses": responses,
     });
     if let Some(schema) = shape.body {
@@ -235,12 +254,18 @@ fn document() -> Value {
         "info": {
             "title": "Talaria's engine",
             "version": talaria_core::api::VERSION.to_string(),
-            "description": "HTTP and JSON on the unix socket `run/engine.sock` in Talaria's home, for its owner alone."
+            "description": "HTTP and JSON on the unix socket `run/engine.sock` in Talaria's home, for its owner alone; and, if `[web] listen` is \
+                            set, over TCP for holders of tokens. Over TCP a POST needs the content type `application/json`, \
+                            `caller` is left out, and an answer needs the `digest` of the request."
         },
         "paths": paths,
         "components": {
             "schemas": schemas.named(),
             "responses": refusals(&problem),
+            "securitySchemes": {"token": {
+                "type": "http", "scheme": "bearer",
+                "description": "A token of `talaria token create`, over TCP. The scopes that a route needs are listed with it."
+            }},
             "parameters": {"principal": {
                 "name": route::PRINCIPAL, "in": "header", "required": false, "schema": {"type": "string"},
                 "description": "On whose behalf the caller asks, percent-encoded: `person:NAME`, `token:NAME`, `chat:NAME` or \
@@ -287,6 +312,9 @@ fn every_reason_for_a_refusal_is_one_that_some_route_has() {
         Code::Misfit,
         Code::BadRequest,
         Code::Forbidden,
+        Code::Unauthenticated,
+        Code::Misdirected,
+        Code::TooMany,
         Code::Busy,
         Code::Overloaded,
         Code::Stopping,
@@ -299,6 +327,7 @@ fn every_reason_for_a_refusal_is_one_that_some_route_has() {
         match code {
             Code::Unknown | Code::Ambiguous | Code::Conflict | Code::Misfit | Code::BadRequest => {}
             Code::Forbidden | Code::Busy | Code::Overloaded | Code::Stopping => {}
+            Code::Unauthenticated | Code::Misdirected | Code::TooMany => {}
             Code::Codex | Code::Store | Code::Internal => {}
         }
         assert!(

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken promise fails the test that called")]
 
 pub mod answers;
+pub mod api_tokens;
 pub mod appends;
 pub mod audit;
 pub mod budgets;
@@ -62,6 +63,11 @@ macro_rules! contract_tests {
                 requests_are_listed_by_session_and_state,
                 who_asks_comes_back_unchanged,
                 a_request_without_a_host_lives_like_any_other,
+            ],
+            api_tokens: [
+                a_name_is_that_of_one_token_at_a_time,
+                a_token_is_revoked_once,
+                the_latest_use_of_a_token_is_kept,
             ],
             audit: [
                 only_the_answer_that_won_is_in_the_log,

@@ -45,14 +45,18 @@ fn the_page_of_the_api_lists_every_route() {
         "# API\n\n\
          The engine serves HTTP on a Unix socket below `~/.talaria/run`. Only processes of your user can connect, and the engine\n\
          decides from the connecting process what it may do ([who counts as you](../guide/mcp-server.md#who-counts-as-you)).\n\
-         Every command of Talaria is a client of this API.\n\n\
+         Every command of Talaria is a client of this API. [Over TCP](../guide/api.md) a token with the named scope is needed.\n\n\
          [openapi.json](../openapi.json) is the whole description: parameters, bodies, responses. This page is made from it.\n\n\
-         | route | what it does |\n|---|---|\n",
+         | route | scope of a token | what it does |\n|---|---|---|\n",
     );
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, route) in methods.as_object().unwrap() {
             let summary = route["summary"].as_str().unwrap();
-            writeln!(page, "| `{} {path}` | {summary} |", method.to_uppercase()).unwrap();
+            let scope = match &route["security"][1]["token"] {
+                Value::Null => "not over TCP".to_owned(),
+                scopes => scopes[0].as_str().map_or("any".to_owned(), |scope| format!("`{scope}`")),
+            };
+            writeln!(page, "| `{} {path}` | {scope} | {summary} |", method.to_uppercase()).unwrap();
         }
     }
     expect_file!["../../../../docs/reference/api.md"].assert_eq(&page);

@@ -13,6 +13,7 @@ use talaria_core::version::{MINIMUM, PINNED};
 use super::own_files::own_files;
 use super::providers::providers;
 use super::servers::servers;
+use super::web::web;
 use super::{Check, engine, home};
 use crate::settings::{LOGIN_HINT, Settings, version_note};
 use crate::trouble::Trouble;
@@ -29,6 +30,7 @@ pub(super) async fn run(show: &mut impl FnMut(Check) -> Result<(), Trouble>) -> 
     show(engine::engine(&settings.home).await)?;
     show(engine::socket(&settings.home))?;
     show(engine::store(&settings.home).await)?;
+    show(web(&settings).await)?;
     engine::leftovers(&settings.home).into_iter().try_for_each(&mut *show)?;
     let codex = match locate(&settings.search()).await {
         Ok(codex) => codex,

@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 62] = [
+    let texts: [(&[&str], ExpectFile); 64] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -47,6 +47,8 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["import", "claude-code", "--help"], expect_file!["help/import-claude-code.txt"]),
         (&["import", "codex", "--help"], expect_file!["help/import-codex.txt"]),
         (&["mcp", "--help"], expect_file!["help/mcp.txt"]),
+        (&["token", "--help"], expect_file!["help/token.txt"]),
+        (&["token", "create", "--help"], expect_file!["help/token-create.txt"]),
         (&["audit", "--help"], expect_file!["help/audit.txt"]),
         (&["usage", "--help"], expect_file!["help/usage.txt"]),
         (&["providers", "test", "--help"], expect_file!["help/providers-test.txt"]),

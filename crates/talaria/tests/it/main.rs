@@ -57,4 +57,5 @@ mod task_queue;
 mod task_watch;
 mod task_worktree;
 mod tasks;
+mod token;
 mod usage;

@@ -242,6 +242,19 @@ const KEYS: &[(&str, &str, &str)] = &[
         "Where the sandbox of a conversation has no network: `follow` asks you before the model reads a web page, `always` \
          lets it read",
     ),
+    (
+        "web.listen",
+        "none: the engine is not reachable over TCP",
+        "Address and port of [the API over TCP](../guide/api.md), such as `127.0.0.1:7717`; port 0 lets the system choose",
+    ),
+    (
+        "web.names",
+        "none",
+        "Further host names under which requests may arrive, with a port or without; `localhost` and loopback addresses always may",
+    ),
+    ("web.tls_cert", "", "File with the certificate chain (PEM)"),
+    ("web.tls_key", "", "File (mode 600) with its private key (PEM)"),
+    ("web.trusted_proxies", "none", "Addresses of proxies that end TLS; their `X-Forwarded-For` counts"),
     ("chat.enter", "`steer`", "What Enter does while a turn runs"),
     ("chat.theme", "`terminal`", "Colours of the chat"),
     ("model.default", "", "The model"),

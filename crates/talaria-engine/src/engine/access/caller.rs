@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 
 use talaria_core::access::{
-    Access, Identity, PeerClass, PeerEvidence, ProcessFacts, SeeRight, StartRight, classify, grants,
+    Access, Identity, PeerClass, PeerEvidence, ProcessFacts, RouteNeed, SeeRight, StartRight, classify,
+    grants,
 };
 use talaria_core::api::{AuditEntry, AuditQuery, Problem, ProblemCode, Shell, UsageBy, UsageQuery, UsageSum};
 use talaria_core::config::Rights;
@@ -21,6 +22,7 @@ use talaria_guard::plain;
 use talaria_store::{AuditOutcome, NewAudit, UsageFilter};
 
 use crate::engine::Engine;
+use crate::engine::access::remote;
 use crate::engine::queries::views;
 use crate::engine::run::runtime::runtime_of;
 use crate::peer_process;
@@ -34,8 +36,12 @@ const MINUTE_MS: i64 = 60_000;
 /// A right that a method needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
-    /// To see every conversation.
+    /// To see every conversation, wherever it works.
     SeeAll,
+    /// To see conversations of others.
+    See,
+    /// To apply or discard the work of a task.
+    Land,
     /// To start conversations.
     StartAnything,
     /// To run a command outside of a turn.
@@ -73,6 +79,15 @@ impl Refusals {
                 times(total)
             )),
         }
+    }
+
+    /// Note for the user about refused calls over TCP.
+    pub(crate) fn remote_note(&self) -> Option<String> {
+        let total = self.total.load(Ordering::Relaxed);
+        (total > 0).then(|| {
+            let calls = if total == 1 { "call was" } else { "calls were" };
+            format!("{total} {calls} refused over TCP since the engine started; `talaria audit --refused` shows the latest")
+        })
     }
 }
 
@@ -139,15 +154,22 @@ impl Engine {
     /// Who does what is done through this. A client may say that no one was there or that the demo answers, nothing else.
     pub(crate) fn who(&self, claimed: Who) -> Who {
         match claimed {
+            // A token acts for the person who made it; its name is recorded with the answer.
+            _ if self.identity.is_remote() => Who::User,
             _ if self.access() != Access::OWNER => Who::Model,
             Who::Nobody | Who::Demo => claimed,
             _ => Who::User,
         }
     }
 
-    /// Refuses everything to a caller that may do nothing, in words that say why.
-    pub async fn admit(&self, action: &str, subject: Option<&str>) -> Result<(), Problem> {
-        if !self.access().is_none() {
+    /// Refuses everything to a caller that may do nothing, and over TCP what the token has no scope for, in words that say
+    /// why. `needs` is what the table of routes says.
+    pub async fn admit(&self, action: &str, needs: RouteNeed, subject: Option<&str>) -> Result<(), Problem> {
+        let access = self.access();
+        if self.identity.is_remote() && !access.has(needs) {
+            return Err(self.refused_remote(action, remote::no_scope(self.principal(), needs)).await);
+        }
+        if !access.is_none() {
             return Ok(());
         }
         let (why, hint) = self.identity.exclusion().unwrap_or_else(|| {
@@ -161,13 +183,21 @@ impl Engine {
     pub(crate) async fn require(&self, needs: Needs, action: &str, what: &str) -> Result<(), Problem> {
         let access = self.access();
         let has = match needs {
-            Needs::SeeAll => access.sees == SeeRight::All,
+            Needs::SeeAll => access.sees_everything(),
+            Needs::See => access.sees == SeeRight::All,
+            Needs::Land => access.lands,
             Needs::StartAnything => access.starts == StartRight::Anything,
             Needs::Shell => access.shell,
             Needs::Admin => access.admin,
         };
         if has {
             return Ok(());
+        }
+        if self.identity.is_remote() {
+            let message = format!("{} cannot {what}", self.principal());
+            let problem = Problem::new(ProblemCode::Forbidden, message)
+                .try_this("use a token with that right, and without directories if it is about everything");
+            return Err(self.refused_remote(action, problem).await);
         }
         let problem = Problem::new(ProblemCode::Forbidden, format!("a model cannot {what}"))
             .try_this("ask the person to do it");
@@ -177,7 +207,10 @@ impl Engine {
     /// Writes a refusal down, reports it to the conversations of the Codex that the caller runs below, and returns it.
     pub(crate) async fn refused(&self, action: &str, subject: Option<&str>, problem: Problem) -> Problem {
         let now = now_ms();
-        if self.inner.refusals.count(now) {
+        // Who floods the network must not hide what a model on this machine is refused.
+        let refusals =
+            if self.identity.is_remote() { &self.inner.remote_refusals } else { &self.inner.refusals };
+        if refusals.count(now) {
             let entry = NewAudit {
                 outcome: AuditOutcome::Refused,
                 reason: Some(problem.message.clone()),
@@ -195,6 +228,11 @@ impl Engine {
             self.report_refusal(action, subject).await;
         }
         problem
+    }
+
+    /// The same without a subject, for a caller over TCP.
+    pub(crate) async fn refused_remote(&self, action: &str, problem: Problem) -> Problem {
+        self.refused(action, None, problem).await
     }
 
     /// One line for the person, in every conversation that has a turn on the Codex above the caller.
@@ -284,7 +322,7 @@ impl Engine {
         self.keep_record(entry).await;
     }
 
-    async fn keep_record(&self, entry: NewAudit) {
+    pub(crate) async fn keep_record(&self, entry: NewAudit) {
         if let Err(error) = self.inner.shelf.store.add_audit(entry).await {
             tracing::error!("the audit log cannot be written: {error}");
         }

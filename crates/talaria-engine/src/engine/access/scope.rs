@@ -33,7 +33,11 @@ impl Engine {
 
     /// Is this session to be seen?
     pub(crate) async fn sees(&self, session: &SessionId) -> Result<bool, Problem> {
-        let is_own = match self.access().sees {
+        let access = self.access();
+        if !self.is_within(session).await? {
+            return Ok(false);
+        }
+        let is_own = match access.sees {
             SeeRight::All => return Ok(true),
             SeeRight::Nothing => return Ok(false),
             SeeRight::AllTasks => |_: &str, _: &str| true,
@@ -75,8 +79,18 @@ impl Engine {
     pub(crate) async fn check_answer(&self, request: &RequestRow) -> Result<(), Problem> {
         let access = self.access();
         let is_own = matches!(Asker::of(&request.origin), Some(Asker::Talaria { .. }));
-        if access.may_answer(&request.kind) && (!is_own || access.answers == AnswerRight::Every) {
+        // What Talaria asks about a task's power, a token may answer that may let work leave the sandbox.
+        let may_widen =
+            access.answers == AnswerRight::Every || (self.identity().is_remote() && access.answers_outside);
+        if access.may_answer(&request.kind) && (!is_own || may_widen) {
             return Ok(());
+        }
+        if self.identity().is_remote() {
+            let message =
+                format!("{} may not answer a request of the kind {}", self.principal(), request.kind);
+            let problem = Problem::new(ProblemCode::Forbidden, message)
+                .try_this(format!("use a token with the scope `answer` or `answer:{}`", request.kind));
+            return Err(self.refused("answer", Some(request.id.as_str()), problem).await);
         }
         let message = format!(
             "{} is for a person to decide: the user's policy does not let {} answer a request of the kind {}",
@@ -120,7 +134,9 @@ impl Engine {
                 format!("{} cannot start a task", self.principal()),
             ));
         }
-        self.check_rules()?;
+        if !self.identity().is_remote() {
+            self.check_rules()?;
+        }
         new.terminal = None;
         let open = self.open_roots(&rights, new.started_in.as_deref()).await;
         let mut wanted = vec![PathBuf::from(&new.cwd)];
@@ -135,10 +151,14 @@ impl Engine {
                 let path = path.display();
                 let names: Vec<String> = open.iter().map(|root| root.display().to_string()).collect();
                 let message = format!("{} may not let Codex work in {path}", self.principal());
-                let hint = format!(
-                    "it may in: {}; the person can open another directory with bridge.roots in config.toml",
-                    if names.is_empty() { "no directory".to_owned() } else { names.join(", ") }
-                );
+                let names = if names.is_empty() { "no directory".to_owned() } else { names.join(", ") };
+                let hint = if self.identity().is_remote() {
+                    format!("it may in: {names}; the directories of a token are chosen when it is made")
+                } else {
+                    format!(
+                        "it may in: {names}; the person can open another directory with bridge.roots in config.toml"
+                    )
+                };
                 return Err(Problem::new(ProblemCode::Forbidden, message).try_this(hint));
             }
         }

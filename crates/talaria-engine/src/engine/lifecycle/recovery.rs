@@ -25,6 +25,7 @@ use crate::engine::EngineOptions;
 use crate::engine::Inner;
 use crate::engine::Phase;
 use crate::engine::access::caller;
+use crate::engine::access::tokens::TokenDesk;
 use crate::engine::hooks::HookDesk;
 use crate::engine::journal::{self, EngineServices};
 use crate::engine::lifecycle::copies;
@@ -143,6 +144,7 @@ impl Engine {
             since: views::time(now_ms()),
         };
         let has_delegations = store.has_delegations().await?.into();
+        let tokens = TokenDesk::load(&store).await?;
         let models = Arc::new(ModelTransport::new(Roots::System));
         let inner = Arc::new(Inner {
             hosts_dir: home.hosts_dir(),
@@ -180,6 +182,9 @@ impl Engine {
             owner: caller::owner_of_the_home(),
             own_process: caller::own_process(),
             refusals: caller::Refusals::default(),
+            remote_refusals: caller::Refusals::default(),
+            tokens,
+            listens: std::sync::Mutex::default(),
             rulebook: Rulebook::default(),
             resolver: Resolver::default(),
             provider_keys: ProviderKeys::default(),

@@ -47,7 +47,9 @@ impl Engine {
                 "`void` is not an answer: use accept, decline or cancel",
             ));
         }
+        self.check_decision(&request, answer.decision).await?;
         let digest = views::digest(&request, &self.inner.shelf.seal);
+        self.check_shown(&request, given.digest.as_deref(), digest.as_deref()).await?;
         if given.digest.is_some() && given.digest != digest {
             let message =
                 format!("{} asks something else than what was shown, so nothing was answered", request.id);
@@ -65,7 +67,7 @@ impl Engine {
             })?;
         let who = self.who(given.by);
         // Who answers is the engine's to say: the client is not asked.
-        let by = format!("{} ({}, {})", rows::word(&who), self.principal(), self.identity().evidence());
+        let by = format!("{} ({}, {})", rows::word(&who), self.principal(), self.identity().place());
         faults::point("before:answer-stored").await;
         let decision = answer.decision;
         let audit = talaria_store::NewAudit {

@@ -72,10 +72,12 @@ impl Engine {
         if shell.command.trim().is_empty() {
             return Err(Problem::new(ProblemCode::BadRequest, "the command line is empty"));
         }
+        self.check_local(&shell.caller)?;
         let session = match &shell.session {
             Some(id) => Some(self.find(id).await?),
             None => None,
         };
+        self.check_shell(&shell, session.as_ref()).await?;
         if let Some(session) = &session {
             imports::only_to_be_read(session)?;
         }

@@ -62,7 +62,9 @@ impl Engine {
     pub async fn start_turn(&self, id: &str, turn: NewTurn) -> Result<SessionStarted, Problem> {
         let _caller = self.inner.enter()?;
         check_input(&turn.input)?;
+        self.check_local(&turn.caller)?;
         let session = self.find(id).await?;
+        self.check_drive("start_turn", &session).await?;
         let (resolved, adopted) = match runtime_of(&session) {
             Some(_) => (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None),
             None => {

@@ -84,7 +84,7 @@ impl Engine {
 
     /// Applies the changes of a task to the user's checkout.
     pub async fn apply(&self, id: &str) -> Result<Applied, Problem> {
-        self.require(Needs::Admin, "apply", "apply changes to the user's checkout").await?;
+        self.require(Needs::Land, "apply", "apply changes to the user's checkout").await?;
         let (session, kept) = self.find_worktree(id).await?;
         self.check_still(&session, "apply its work").await?;
         let applied = kept.made.apply().await.map_err(|error| trouble(&error))?;
@@ -94,7 +94,7 @@ impl Engine {
 
     /// Discards the worktree of a task.
     pub async fn discard(&self, id: &str, discard: Discard) -> Result<Discarded, Problem> {
-        self.require(Needs::Admin, "discard", "discard a worktree").await?;
+        self.require(Needs::Land, "discard", "discard a worktree").await?;
         let (session, mut kept) = self.find_worktree(id).await?;
         self.check_still(&session, "discard its worktree").await?;
         self.check_own(&kept)?;

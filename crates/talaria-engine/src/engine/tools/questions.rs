@@ -19,8 +19,7 @@ use crate::engine::journal::asker::QuestionTopic;
 use crate::engine::journal::own_question::OwnQuestion;
 
 /// The topics of requests in a running turn.
-const TOPICS: [QuestionTopic; 3] =
-    [QuestionTopic::WebPage, QuestionTopic::OwnTool, QuestionTopic::Budget];
+const TOPICS: [QuestionTopic; 3] = [QuestionTopic::WebPage, QuestionTopic::OwnTool, QuestionTopic::Budget];
 
 /// The requests that Talaria put in running turns.
 #[derive(Default)]

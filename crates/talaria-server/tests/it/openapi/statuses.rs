@@ -1,5 +1,6 @@
 //! Every route is called in every situation that can be played on a scripted Codex: it answers with a status that the
-//! document names, and each status that the document names was seen, or `ELSEWHERE` says where it is produced.
+//! document names, and each status that the document names was seen, or `ELSEWHERE` says where it is produced. Those that
+//! exist only over TCP are in `web`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,43 +91,48 @@ impl Stage {
         assert_eq!(self.call(call).await, status, "{name} {body}");
     }
 
-    /// A message that the route understands.
     fn message(&self, route: &Route) -> Value {
-        let turn = json!(self.scene.turn("more"));
-        let caller = json!(self.scene.turn("").caller);
-        match route.name {
-            "stop" | "discard" | "stop_background" => json!({}),
-            "start_session" => json!(self.scene.new_session(Kind::Exec, "x")),
-            "start_turn" | "send" => turn,
-            "say" => json!({ "text": "more", "when": "now" }),
-            "interrupt" => json!({ "by": "user" }),
-            "compact" => json!({ "caller": caller }),
-            "change_permissions" => json!({ "mode": "auto" }),
-            "rename" => json!({ "title": "another title" }),
-            "shell" => json!({ "cwd": "/", "command": "ls", "caller": caller }),
-            "prune" => json!(Prune { keep: Some(0), dry_run: true, ..Prune::default() }),
-            "answer" => json!({ "answer": { "decision": "accept" }, "by": "user" }),
-            "start_task" => json!(self.scene.new_task("x")),
-            "offers" => json!({ "cwd": "/", "caller": caller }),
-            "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
-            "import_memory" => json!({ "program": "codex", "how": "preview_undo" }),
-            "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
-            "call_tool" => {
-                json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
-            }
-            "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
-            "import" => {
-                json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })
-            }
-            "apply" => Value::Null,
-            other if route.verb == Verb::Post => panic!("nothing says what {other} is sent"),
-            _ => Value::Null,
-        }
+        message(&self.scene, route)
     }
 
     fn valid(&self, route: Route, id: &str) -> Call {
         let message = self.message(&route);
         if message.is_null() { Call::of(route, id) } else { Call::of(route, id).with(&message) }
+    }
+}
+
+/// A message that the route understands.
+pub(crate) fn message(scene: &Scene, route: &Route) -> Value {
+    let turn = json!(scene.turn("more"));
+    let caller = json!(scene.turn("").caller);
+    match route.name {
+        "stop" | "discard" | "stop_background" => json!({}),
+        "start_session" => json!(scene.new_session(Kind::Exec, "x")),
+        "start_turn" | "send" => turn,
+        "say" => json!({ "text": "more", "when": "now" }),
+        "interrupt" => json!({ "by": "user" }),
+        "compact" => json!({ "caller": caller }),
+        "change_permissions" => json!({ "mode": "auto" }),
+        "rename" => json!({ "title": "another title" }),
+        "shell" => json!({ "cwd": "/", "command": "ls", "caller": caller }),
+        "prune" => json!(Prune { keep: Some(0), dry_run: true, ..Prune::default() }),
+        "answer" => json!({ "answer": { "decision": "accept" }, "by": "user" }),
+        "start_task" => json!(scene.new_task("x")),
+        "offers" => json!({ "cwd": "/", "caller": caller }),
+        "change_memory" => json!({ "op": "add", "scope": "user", "text": "likes herons", "cwd": "/" }),
+        "import_memory" => json!({ "program": "codex", "how": "preview_undo" }),
+        "change_skills" => json!({ "op": "archive", "name": "haiku", "cwd": "/" }),
+        "call_tool" => {
+            json!({ "tool": "talaria_memory", "arguments": { "operations": [{ "op": "read" }] } })
+        }
+        "notify" => json!(Notify { dry_run: true, ..Notify::default() }),
+        "import" => {
+            json!({ "path": "", "from": ImportFrom::Hermes, "how": ImportHow::PreviewUndo, "run": "x" })
+        }
+        "create_token" => json!({ "name": "more", "scopes": ["view"] }),
+        "apply" | "revoke_token" => Value::Null,
+        other if route.verb == Verb::Post => panic!("nothing says what {other} is sent"),
+        _ => Value::Null,
     }
 }
 
@@ -164,7 +170,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let call = stage.valid(*route, &id_of(route));
         let refused = if *route == route::INFO { 200 } else { 403 };
         stage.expect(refused, Call { principal: Some("token:x"), ..call }).await;
-        if route.verb == Verb::Post && *route != route::APPLY {
+        if route.verb == Verb::Post && ![route::APPLY, route::REVOKE_TOKEN].contains(route) {
             let garbage = Call { body: b"{]".to_vec(), ..Call::of(*route, &id_of(route)) };
             stage.expect(400, garbage).await;
         }
@@ -175,7 +181,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let call = stage.valid(*route, "zzzz");
         stage.expect(404, call).await;
         let several = if id_of(route) == ticket.as_str() { "req-" } else { common };
-        if *route != route::STOP_BACKGROUND {
+        if ![route::STOP_BACKGROUND, route::REVOKE_TOKEN].contains(route) {
             let call = stage.valid(*route, several);
             stage.expect(409, call).await;
         }
@@ -278,6 +284,15 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
     ] {
         stage.expect(status, Call::of(route::CHANGE_MEMORY, "").with(&wish)).await;
     }
+    for (route, status) in [
+        (route::CREATE_TOKEN, 200),
+        (route::CREATE_TOKEN, 409),
+        (route::REVOKE_TOKEN, 200),
+        (route::REVOKE_TOKEN, 409),
+    ] {
+        let call = stage.valid(route, "more");
+        stage.expect(status, call).await;
+    }
     let unknown = Call::of(route::CALL_TOOL, "").with(&json!({ "tool": "talaria_nothing" }));
     stage.expect(404, unknown).await;
     for route in [
@@ -320,6 +335,9 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let verb = if route.verb == Verb::Get { "get" } else { "post" };
         let mut expected = stage.document.statuses(verb, route.path);
         assert!(expected.remove(&BROKEN), "{}", route.name);
+        for code in route::REMOTE_REFUSALS {
+            assert!(expected.remove(&route::status(code).as_u16()), "{}", route.name);
+        }
         let elsewhere = ELSEWHERE.iter().filter(|(name, ..)| *name == route.name);
         for (_, status, test) in elsewhere {
             assert!(expected.remove(status), "{} does not answer {status} in {test}", route.name);

@@ -104,12 +104,19 @@ async fn what_the_server_answers_fits_the_openapi_document() {
     let schema_of = |path: &str, code: &str| {
         document["paths"][path]["get"]["responses"][code]["content"]["application/json"]["schema"].clone()
     };
+    let schema_of_post = |path: &str| {
+        document["paths"][path]["post"]["responses"]["200"]["content"]["application/json"]["schema"].clone()
+    };
     let get = async |path: &str| -> (String, Value) {
         let call = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let answer = scene.raw_to_end(call.as_bytes()).await;
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head[9..12].to_owned(), serde_json::from_str(body).unwrap())
     };
+    let token =
+        json!({ "name": "ci", "scopes": ["view", "answer:command"], "roots": ["/"], "lasts_ms": 60_000 });
+    let made = scene.engine().create_token(serde_json::from_value(token).unwrap()).await.unwrap();
+    fits("token", &schema_of_post(route::CREATE_TOKEN.path), &json!(made));
     // A stream has no end, and this task no worktree.
     let read_at_once =
         |route: &&Route| route.verb == Verb::Get && ![route::FOLLOW, route::DIFF].contains(route);
