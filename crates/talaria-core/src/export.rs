@@ -18,6 +18,10 @@ pub fn head(detail: &SessionDetail) -> String {
         ("Model", info.model.clone()),
         ("Codex", detail.codex.clone()),
         ("From", detail.origin.as_ref().map(|origin| format!("{} {}", origin.program, origin.name))),
+        (
+            "Forked from",
+            detail.forked_from.as_ref().map(|from| format!("{} after turn {}", from.session, from.turn)),
+        ),
         ("Began", Some(info.created_at.to_string())),
         ("Updated", Some(info.updated_at.to_string())),
     ];
@@ -39,7 +43,8 @@ pub fn speaker(detail: &SessionDetail) -> &'static str {
 pub fn message(stored: &StoredMessage, before: Option<&StoredMessage>, speaker: &str) -> String {
     let mut out = String::new();
     if before.is_none_or(|before| before.turn != stored.turn) {
-        out += &format!("\n## Turn {}\n", stored.turn);
+        let mark = if stored.undone { " (undone)" } else { "" };
+        out += &format!("\n## Turn {}{mark}\n", stored.turn);
     }
     let Message { role, content, tool_calls, reasoning, .. } = &stored.message;
     let content = content.as_deref().map(str::trim_end).filter(|text| !text.is_empty());
@@ -116,9 +121,11 @@ mod tests {
             thread: None,
             codex: Some("0.166.0".to_owned()),
             origin: None,
+            forked_from: None,
             turns,
             reviews: Vec::new(),
             messages,
+            undone_messages: Vec::new(),
             older_messages: 0,
         }
     }
@@ -138,7 +145,10 @@ mod tests {
             (1, Message::assistant("There are **5** words.\n\n- done\n")),
             (2, Message::user("thanks")),
         ];
-        (1..).zip(all).map(|(seq, (turn, message))| StoredMessage { seq, turn, message }).collect()
+        (1..)
+            .zip(all)
+            .map(|(seq, (turn, message))| StoredMessage { seq, turn, undone: turn == 2, message })
+            .collect()
     }
 
     #[test]
@@ -185,7 +195,7 @@ mod tests {
 
             - done
 
-            ## Turn 2
+            ## Turn 2 (undone)
 
             ### You
 

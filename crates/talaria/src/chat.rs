@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal};
 
 use talaria_core::api::SessionInfo;
 use talaria_core::preferences::Preferences;
-use talaria_core::runtime::Runtime;
 use talaria_server::client::Client;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::ChatEffect;

@@ -24,7 +24,7 @@ pub use installed::{
     UserConfigReadReply, WirePlugin,
 };
 pub use offered::{ModelList, ModelListReply, RateLimitsRead, RateLimitsReadReply, WireEffort, WireModel};
-pub use side::{ThreadFork, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
+pub use side::{ThreadFork, ThreadRollback, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
 pub use terminals::{
     TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
     WireTerminal,
@@ -63,6 +63,7 @@ call!(ThreadInjectItems, "thread/inject_items", IgnoredAny);
 call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 call!(ThreadArchive, "thread/archive", IgnoredAny);
 call!(ThreadFork, "thread/fork", ThreadStartReply);
+call!(ThreadRollback, "thread/rollback", IgnoredAny);
 call!(ThreadSample, "thread/sample", ThreadSampleReply);
 call!(ThreadSampleCancel, "thread/sample/cancel", IgnoredAny);
 call!(ThreadCompact, "thread/compact/start", IgnoredAny);

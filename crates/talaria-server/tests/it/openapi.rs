@@ -11,14 +11,14 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
-    ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
+    ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Fork, Import, Imported, Interrupt, LookAt,
     MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal, MemoryQuery,
     MemoryRevision, MemoryWish, NewSession, NewTask, NewTurn, NoticeInfo, Notify, Numbered, Offers,
     OutsideCall, OutsideResult, Problem, ProblemCode, Prune, Pruned, RenameSession, RequestInfo, Said, Say,
     SearchHit, SessionDetail, SessionInfo, SessionQuery, SessionStarted, Shell, ShellNews, SkillDone,
     SkillList, SkillProposal, SkillProposalQuery, SkillQuery, SkillText, SkillTextQuery, SkillWish, Stop,
     StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo, TaskLine, TaskQuery, TaskSent, TaskStarted,
-    UsageQuery, UsageSum,
+    Undo, Undone, UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -87,6 +87,9 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "start_turn" => schemas.takes::<NewTurn, SessionStarted>(),
         "say" => schemas.takes::<Say, Said>(),
         "compact" => schemas.takes::<Compact, SessionStarted>(),
+        "fork" => schemas.takes::<Fork, SessionInfo>(),
+        "undo" => schemas.takes::<Undo, Undone>(),
+        "retry" => schemas.takes::<NewTurn, SessionStarted>(),
         "rename" => schemas.takes::<RenameSession, SessionInfo>(),
         "offers" => schemas.takes::<LookAt, Offers>(),
         "interrupt" => Shape { answer: None, ..schemas.takes::<Interrupt, ()>() },

@@ -24,6 +24,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0012.sql"),
     include_str!("schema/0013.sql"),
     include_str!("schema/0014.sql"),
+    include_str!("schema/0015.sql"),
 ];
 
 /// The version that a number of steps leads to.

@@ -85,6 +85,8 @@ impl Writer {
     fn message(&mut self, stored: StoredMessage) -> String {
         let text = match self.format {
             Format::Markdown => markdown::message(&stored, self.before.as_ref(), self.speaker),
+            // Chat models read it: the conversation continued without this.
+            Format::Jsonl if stored.undone => String::new(),
             Format::Jsonl => json_line(&stored.message),
         };
         self.before = Some(stored);
@@ -168,7 +170,7 @@ mod tests {
     fn json_lines_have_the_shape_that_chat_models_read() {
         let mut writer = Writer { format: Format::Jsonl, speaker: "Codex", before: None };
         let said = [Message::user("count"), Message::tool("c", "5 a"), Message::assistant("There are 5.")];
-        let stored = |(seq, message)| StoredMessage { seq, turn: 1, message };
+        let stored = |(seq, message)| StoredMessage { seq, turn: 1, undone: false, message };
         let text: String = (1..).zip(said).map(|said| writer.message(stored(said))).collect();
         let roles: Vec<String> = text
             .lines()

@@ -177,6 +177,7 @@ impl Inner {
     ) -> Result<talaria_store::NewTurnRow, Problem> {
         Ok(talaria_store::NewTurnRow {
             input_text: input::shown(input),
+            is_plain: input::is_plain(input),
             limit_ms: limit_ms.and_then(|limit| i64::try_from(limit).ok()),
             ..self.sealed_row(ordinal, &input::to_json(input))?
         })
@@ -200,6 +201,30 @@ impl Inner {
         })
     }
 
+    /// The changes that record a turn.
+    pub(crate) async fn new_turn_changes(
+        &self,
+        session: &SessionRow,
+        row: talaria_store::NewTurnRow,
+        settings: Settings,
+        adopted: Option<SessionPatch>,
+    ) -> Result<Vec<Change>, Problem> {
+        let earlier = Settings::of_row(session);
+        let settings = settings.after(earlier.as_ref());
+        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
+        self.check_not_left(session, row.ordinal).await?;
+        let said = rows::prompt(row.ordinal, &row.input_text);
+        Ok(vec![
+            Change::NewTurn(row),
+            Change::Message(said),
+            Change::Session(SessionPatch {
+                state: Some(SessionState::Running),
+                settings: serde_json::to_string(&settings).ok(),
+                ..adopted.unwrap_or_default()
+            }),
+        ])
+    }
+
     /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
     pub(crate) async fn prepare(
         &self,
@@ -209,22 +234,9 @@ impl Inner {
         adopted: Option<SessionPatch>,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
-        let earlier = Settings::of_row(session);
-        let settings = settings.after(earlier.as_ref());
-        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let ordinal = row.ordinal;
-        self.check_not_left(session, ordinal).await?;
-        let said = rows::prompt(ordinal, &row.input_text);
-        let changes = vec![
-            Change::NewTurn(row),
-            Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }),
-            Change::Message(said),
-            Change::Session(SessionPatch {
-                state: Some(SessionState::Running),
-                settings: serde_json::to_string(&settings).ok(),
-                ..adopted.unwrap_or_default()
-            }),
-        ];
+        let mut changes = self.new_turn_changes(session, row, settings, adopted).await?;
+        changes.push(Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }));
         self.write(&session.id, changes).await.map_err(|error| match error {
             // Another client had the same turn recorded since the last one was looked for.
             StoreError::Conflict(_) => busy(&session.id),
@@ -236,7 +248,7 @@ impl Inner {
 }
 
 /// A turn of another client runs there.
-fn busy(session: &SessionId) -> Problem {
+pub(crate) fn busy(session: &SessionId) -> Problem {
     let step = NextStep::FollowTurn { session: session.short().to_owned() };
     Problem::new(ProblemCode::Busy, "a turn runs on this session already").next(step)
 }

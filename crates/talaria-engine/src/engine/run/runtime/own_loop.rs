@@ -180,6 +180,8 @@ pub(super) async fn open(
             opened.warnings.push(format!(
                 "this conversation came from {program}; it continues on the built-in loop with a digest of what was said"
             ));
+        } else if row.basis.is_some() {
+            past = digest_of_past(engine, row).await?;
         }
         let opening = engine.opening_memory(row, &config).await;
         opening.append_to(&mut memory);
