@@ -102,11 +102,12 @@ pub struct NewSession {
 pub struct NewTurn {
     /// The input.
     pub input: Vec<InputPart>,
-    /// The model provider. It decides the runtime of a new conversation; a conversation keeps its runtime, and on the
-    /// built-in loop this turn and later ones may name another provider.
+    /// The model provider. It decides the runtime of a new conversation. This turn and later ones may name another provider; where
+    /// that needs the other runtime (`openai-codex` names Codex), the conversation continues there with a digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Who runs a new conversation, if not the configuration decides.
+    /// Who runs a new conversation, if not the configuration decides; of a conversation that exists, who runs it from this turn
+    /// on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeChoice>,
     /// The model for this turn and later ones; without it, the previous one is kept.

@@ -1,7 +1,7 @@
 //! Running turns: `start` records a turn, `resolve` decides its model and limits, `session_directory` tracks the
 //! active sessions, `actor` is the task of one session, `runtime` its open conversation (Codex is one arm of it), `opening` describes how it was
 //! opened. `input`, `settings`, `providers`, `servers` and `rulebook` configure a
-//! turn; `answers`, `compaction`, `renaming`, `forking`, `undoing`, `shell` and `background`
+//! turn; `answers`, `compaction`, `renaming`, `forking`, `undoing`, `switching`, `shell` and `background`
 //! are commands of people during and between turns; `catalog` lists models and efforts, `basis` says what a thread begins with.
 
 pub(crate) mod actor;
@@ -24,4 +24,5 @@ pub(crate) mod session_directory;
 pub(crate) mod settings;
 pub(crate) mod shell;
 pub(crate) mod start;
+pub(crate) mod switching;
 pub(crate) mod undoing;

@@ -1,5 +1,5 @@
-//! What the next thread of a conversation begins with, if that is not what it always has: after a fork and after an undone turn.
-//! Stored with the session as JSON; used when a thread is opened that has not had a turn of its own yet.
+//! What the next thread of a conversation begins with, if that is not what it always has: after a fork, after an undone turn, and
+//! on another runtime. Stored with the session as JSON; used when a thread is opened that has not had a turn of its own yet.
 
 use serde::{Deserialize, Serialize};
 use talaria_codex::branch::BranchPoint;
@@ -22,7 +22,12 @@ pub(crate) enum ConversationBasis {
         is_compacted_after: bool,
     },
     /// A digest of what was said in the turns that count.
-    Digest,
+    Digest {
+        /// The first turn on the runtime that the conversation has now, if it had the other one before. The built-in loop keeps its
+        /// own history, and has a digest only of what it missed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        joined: Option<i64>,
+    },
 }
 
 impl ConversationBasis {
@@ -36,7 +41,8 @@ impl ConversationBasis {
     pub(crate) fn up_to(row: &SessionRow, turns: &[TurnRow], last: i64, compactions: &[i64]) -> Self {
         let earlier = Self::of_row(row);
         if runtime_of(row) == Some(Runtime::OwnLoop) {
-            return Self::Digest;
+            let joined = earlier.and_then(|basis| basis.joined());
+            return Self::Digest { joined: joined.map(|joined| joined.min(last + 1)) };
         }
         let before = earlier.filter(|_| row.thread.is_none()).and_then(Self::branch_point);
         let thread = row.thread.clone().or_else(|| Some(before.as_ref()?.thread.clone()));
@@ -49,7 +55,15 @@ impl ConversationBasis {
             || before.is_some_and(|before| before.is_compacted_after);
         match (thread, last_turn) {
             (Some(thread), Some(last_turn)) => Self::Thread { thread, last_turn, is_compacted_after },
-            _ => Self::Digest,
+            _ => Self::Digest { joined: None },
+        }
+    }
+
+    /// The first turn on the built-in loop after turns on Codex.
+    pub(crate) fn joined(&self) -> Option<i64> {
+        match self {
+            Self::Thread { .. } => None,
+            Self::Digest { joined } => *joined,
         }
     }
 
@@ -59,7 +73,7 @@ impl ConversationBasis {
             Self::Thread { thread, last_turn, is_compacted_after } => {
                 Some(BranchPoint { thread, last_turn, is_compacted_after })
             }
-            Self::Digest => None,
+            Self::Digest { .. } => None,
         }
     }
 

@@ -64,14 +64,16 @@ async fn said(shelf: &EngineServices, session: &SessionId) -> Result<Vec<Message
     Ok(kept)
 }
 
-/// The same without the turn that is next: a thread that starts for it gets the rest as its past.
+/// The same after a turn, without the turn that is next: a thread that starts for it gets the rest as its past.
 pub(crate) async fn earlier_messages(
     shelf: &EngineServices,
     session: &SessionId,
+    after: i64,
 ) -> Result<Vec<Message>, StoreError> {
     let next = shelf.store.next_unsettled(session).await?.map(|turn| turn.ordinal);
     let kept = said(shelf, session).await?;
     let earlier = kept.iter().filter(|message| next.is_none() || message.turn != next);
+    let earlier = earlier.filter(|message| message.turn.is_none_or(|turn| turn > after));
     Ok(earlier.filter_map(|message| serde_json::from_str(&message.json).ok()).collect())
 }
 

@@ -10,14 +10,16 @@ use talaria_core::input::InputPart;
 use talaria_core::next_step::NextStep;
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
-use talaria_store::{Change, NewAudit, SessionPatch, SessionRow, SessionState, StoreError};
+use talaria_store::{Change, NewAudit, SessionKind, SessionPatch, SessionRow, SessionState, StoreError};
 
 use crate::engine::access::caller::Needs;
 use crate::engine::journal::rows;
 use crate::engine::lifecycle::imports;
 use crate::engine::queries::views;
+use crate::engine::run::basis::ConversationBasis;
 use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::input;
+use crate::engine::run::providers::next_runtime;
 use crate::engine::run::resolve::ResolvedTurn;
 use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::session_directory::Work;
@@ -64,7 +66,15 @@ impl Engine {
         check_input(&turn.input)?;
         let session = self.find(id).await?;
         let (resolved, adopted) = match runtime_of(&session) {
-            Some(_) => (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None),
+            Some(runtime) => match next_runtime(&session, &turn)? {
+                next if next == runtime || session.kind == SessionKind::Task => {
+                    (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None)
+                }
+                next => {
+                    let (resolved, patch) = self.switch_runtime(&session, &turn, next).await?;
+                    (resolved, Some(patch))
+                }
+            },
             None => {
                 let (resolved, patch) = self.adopt(&session, &turn).await?;
                 (resolved, Some(patch))
@@ -85,10 +95,14 @@ impl Engine {
             return Err(busy(&session.id));
         }
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
+        let is_switched = adopted.is_some() && runtime_of(&session).is_some();
         faults::point("before:prepared").await;
         self.inner.hold(&session.id).await?;
         let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
         let audit = self.audit_entry("start_turn");
+        // The other runtime knows nothing of the conversation yet.
+        let left = is_switched.then(|| ConversationBasis::Digest { joined: Some(ordinal) });
+        let adopted = adopted.map(|patch| Adopted { patch, basis: left });
         let started = self.inner.prepare(&session, row, resolved.settings.clone(), adopted, audit).await?;
         faults::point("after:prepared").await;
         let codex = resolved.program();
@@ -123,6 +137,13 @@ impl Engine {
         };
         Ok((resolved, patch))
     }
+}
+
+/// What changes with a conversation that the turn's runtime did not have.
+pub(crate) struct Adopted {
+    patch: SessionPatch,
+    /// What it begins with there, if it was on the other runtime.
+    basis: Option<ConversationBasis>,
 }
 
 impl Inner {
@@ -207,22 +228,26 @@ impl Inner {
         session: &SessionRow,
         row: talaria_store::NewTurnRow,
         settings: Settings,
-        adopted: Option<SessionPatch>,
+        adopted: Option<Adopted>,
     ) -> Result<Vec<Change>, Problem> {
         let earlier = Settings::of_row(session);
-        let settings = settings.after(earlier.as_ref());
+        // The model of one runtime means nothing to the other.
+        let settings = settings.after(earlier.as_ref().filter(|_| adopted.is_none()));
         let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
+        let (patch, basis) = adopted.map(|adopted| (adopted.patch, adopted.basis)).unzip();
         self.check_not_left(session, row.ordinal).await?;
         let said = rows::prompt(row.ordinal, &row.input_text);
-        Ok(vec![
+        let left = basis.flatten().map(|basis| Change::Rebase(basis.to_json()));
+        let further = [
             Change::NewTurn(row),
             Change::Message(said),
             Change::Session(SessionPatch {
                 state: Some(SessionState::Running),
                 settings: serde_json::to_string(&settings).ok(),
-                ..adopted.unwrap_or_default()
+                ..patch.unwrap_or_default()
             }),
-        ])
+        ];
+        Ok(left.into_iter().chain(further).collect())
     }
 
     /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
@@ -231,7 +256,7 @@ impl Inner {
         session: &SessionRow,
         row: talaria_store::NewTurnRow,
         settings: Settings,
-        adopted: Option<SessionPatch>,
+        adopted: Option<Adopted>,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
         let ordinal = row.ordinal;

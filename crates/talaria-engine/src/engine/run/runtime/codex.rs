@@ -381,7 +381,7 @@ impl Opening<'_> {
 
     /// What was said in the turns that count, for a thread that knows nothing of it.
     async fn earlier(&self) -> Result<Past, StoreError> {
-        let messages = opening::earlier_messages(&self.engine.shelf, &self.row.id).await?;
+        let messages = opening::earlier_messages(&self.engine.shelf, &self.row.id, 0).await?;
         Ok(Past { messages, ..Past::default() })
     }
 
