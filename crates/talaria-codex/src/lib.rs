@@ -14,6 +14,7 @@
 //! configuration.
 
 pub mod attach;
+pub mod branch;
 pub mod client;
 mod command_output;
 pub mod commands;

@@ -166,6 +166,18 @@ impl Host {
         self.open_thread(asked, Origin::Known, |sent| ThreadFork::new(thread.clone(), &sent)).await
     }
 
+    /// Forks a thread into one that Codex keeps, whole or up to a turn. It is refused, and released, if it would have more power
+    /// than requested.
+    pub(crate) async fn copy_thread(
+        &self,
+        thread: &ThreadId,
+        last_turn: Option<TurnId>,
+        asked: &ThreadStart,
+    ) -> Result<OpenThread, ThreadError> {
+        self.open_thread(asked, Origin::Known, |sent| ThreadFork::kept(thread.clone(), &sent, last_turn))
+            .await
+    }
+
     /// Sends the call that `call` makes of what is to be sent, and compares the answer with what was asked.
     async fn open_thread<C: Call<Reply = ThreadStartReply>>(
         &self,
@@ -280,8 +292,8 @@ impl Host {
         power::is_as_asked(asked, &standing.in_force, self.codex_home())
     }
 
-    /// Archives a thread on which nothing ever ran.
-    async fn discard(&self, thread: ThreadId) {
+    /// Archives a thread that no conversation has.
+    pub(crate) async fn discard(&self, thread: ThreadId) {
         // 0.130 cannot archive a thread that it has not written yet.
         if self.call(&ThreadArchive { thread_id: thread.clone() }).await.is_err() {
             self.release_thread(&thread).await;

@@ -44,9 +44,10 @@ pub use problem::{Problem, ProblemCode};
 pub use request::{AnswerRequest, Answered, RequestInfo, RequestState};
 pub use review::ReviewInfo;
 pub use session::{
-    CodexOrigin, CodexProgram, Compact, Interrupt, Kind, LocalCaller, NewSession, NewTurn, Numbered, Prune,
-    Pruned, PrunedSession, RenameSession, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionOrigin,
-    SessionQuery, SessionStarted, StoredMessage, TurnInfo, When,
+    CodexOrigin, CodexProgram, Compact, Fork, ForkOrigin, ForkPoint, Interrupt, Kind, LocalCaller,
+    NewSession, NewTurn, Numbered, Prune, Pruned, PrunedSession, RenameSession, Said, Say, SearchHit,
+    SessionDetail, SessionInfo, SessionOrigin, SessionQuery, SessionStarted, StoredMessage, TurnInfo, Undo,
+    Undone, When,
 };
 pub use shell::{Shell, ShellNews, ShellStream};
 pub use skills::{

@@ -334,6 +334,11 @@ pub enum Event {
     },
     /// A review of finished turns ended. Sent between turns.
     Reviewed(Box<ReviewReport>),
+    /// The last turn was undone: the conversation continues as if it had not happened. Sent between turns.
+    TurnUndone {
+        /// Which, from 1.
+        undone: i64,
+    },
     /// The turn is over. Always the last event of a turn.
     Outcome(Box<Report>),
 }

@@ -159,6 +159,7 @@ fn cover_event(event: &mut Event) {
         | Event::RateLimits(_)
         | Event::SettingsConfirmed { .. }
         | Event::Compacted
+        | Event::TurnUndone { .. }
         | Event::AgentUpdated { .. }
         | Event::ChildrenRunning { .. }
         | Event::Quiet { .. }

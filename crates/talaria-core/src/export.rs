@@ -36,6 +36,10 @@ pub fn facts(detail: &SessionDetail) -> Vec<(&'static str, String)> {
         ("Model", info.model.clone()),
         ("Codex", detail.codex.clone()),
         ("From", detail.origin.as_ref().map(|origin| format!("{} {}", origin.program, origin.name))),
+        (
+            "Forked from",
+            detail.forked_from.as_ref().map(|from| format!("{} after turn {}", from.session, from.turn)),
+        ),
         ("Began", Some(info.created_at.to_string())),
         ("Updated", Some(info.updated_at.to_string())),
     ];
@@ -82,7 +86,8 @@ impl MarkdownWriter {
     pub fn message(&mut self, stored: &StoredMessage, patches: &mut PatchBook) -> String {
         let mut out = String::new();
         if self.turn.replace(stored.turn) != Some(stored.turn) {
-            out += &format!("\n## Turn {}\n", stored.turn);
+            let mark = if stored.undone { " (undone)" } else { "" };
+            out += &format!("\n## Turn {}{mark}\n", stored.turn);
         }
         let Message { role, content, tool_calls, reasoning, .. } = &stored.message;
         let content = content.as_deref().map(str::trim_end).filter(|text| !text.is_empty());
@@ -244,7 +249,7 @@ mod tests {
 
             - done <script>
 
-            ## Turn 2
+            ## Turn 2 (undone)
 
             ### You
 

@@ -34,6 +34,8 @@ pub static DENIALS_KEPT_SINCE: Version = Version::new(0, 136, 0);
 pub static ONE_SANDBOX_COMMAND_SINCE: Version = Version::new(0, 134, 0);
 /// The first version that is known to answer a question on top of a finished thread.
 pub static SAMPLES_SINCE: Version = Version::new(0, 166, 0);
+/// The first version that is known to copy a thread up to a turn. It cannot remove turns from a thread any more.
+pub static PARTIAL_FORKS_SINCE: Version = Version::new(0, 166, 0);
 /// The first version that is known to take untrusted context for a turn.
 pub static CONTEXT_SINCE: Version = Version::new(0, 166, 0);
 
@@ -149,6 +151,12 @@ impl Version {
     /// 0.166 does, 0.130 does not; the versions between were not tried.
     pub fn samples_threads(&self) -> bool {
         *self >= SAMPLES_SINCE
+    }
+
+    /// Returns whether this Codex copies a thread up to a turn. 0.166 does; 0.130 copies all of it, and can remove turns from the
+    /// end of the copy.
+    pub fn forks_at_turns(&self) -> bool {
+        *self >= PARTIAL_FORKS_SINCE
     }
 
     /// Returns whether this Codex takes text for a turn that is marked as not the user's. 0.166 does, 0.130 does not; the versions

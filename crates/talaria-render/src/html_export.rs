@@ -56,7 +56,8 @@ impl HtmlWriter {
     pub fn message(&mut self, stored: &StoredMessage, patches: &mut PatchBook) -> String {
         let mut out = String::new();
         if self.turn.replace(stored.turn) != Some(stored.turn) {
-            out += &format!("<h2>Turn {}</h2>\n", stored.turn);
+            let mark = if stored.undone { " (undone)" } else { "" };
+            out += &format!("<h2>Turn {}{mark}</h2>\n", stored.turn);
         }
         let Message { role, content, tool_calls, reasoning, .. } = &stored.message;
         let content = content.as_deref().map(str::trim_end).filter(|text| !text.is_empty());
@@ -152,7 +153,7 @@ mod tests {
         let mut writer = HtmlWriter::new(&detail());
         let mut out = writer.head(&detail());
         for message in messages {
-            let stored = StoredMessage { seq: 1, turn: 1, message: message.clone() };
+            let stored = StoredMessage { seq: 1, turn: 1, undone: false, message: message.clone() };
             out += &writer.message(&stored, &mut PatchBook::default());
         }
         out + writer.foot()

@@ -45,6 +45,7 @@ pub fn news(event: &Event, paint: Paint) -> Option<NewsLine> {
         }
         Event::Reviewed(report) if report.not_done => Warning(report.line()?),
         Event::Reviewed(report) => Aside(report.line()?),
+        Event::TurnUndone { undone } => Aside(undone_line(*undone)),
         Event::Compacted => Aside("the conversation was shortened".to_owned()),
         Event::ModelRerouted { from, to, reason, until } => {
             let why = reason.as_ref().map(|word| format!(" ({word})")).unwrap_or_default();
@@ -149,6 +150,11 @@ pub fn agent(thread: &ThreadId) -> String {
     let id = thread.as_str();
     let tail = id.char_indices().rev().nth(5).map_or(id, |(at, _)| &id[at..]);
     format!("agent {tail}")
+}
+
+/// That a turn was undone.
+fn undone_line(turn: i64) -> String {
+    format!("turn {turn} was undone: the conversation continues without it")
 }
 
 /// State of a sub-agent.

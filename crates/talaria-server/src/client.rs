@@ -22,14 +22,15 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use talaria_core::api::{
     self, AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped,
-    Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt,
+    Compact, ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Fork, Import, Imported, Interrupt,
     LookAt, MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal,
     MemoryQuery, MemoryRevision, MemoryWish, NewSession, NewTask, NewToken, NewTurn, NoticeInfo, Notify,
     Numbered, Offers, OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned,
     RenameSession, RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionPermissions,
     SessionQuery, SessionStarted, Shell, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
     SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, UsageBy, UsageQuery, UsageSum,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, Undo, Undone, UsageBy, UsageQuery,
+    UsageSum,
 };
 use talaria_core::principal::Principal;
 
@@ -183,6 +184,21 @@ impl Client {
     /// Has a conversation shortened; how that ended is reported by the outcome of its turn. Refused while a turn runs.
     pub async fn compact(&self, id: &str, compact: &Compact) -> Result<SessionStarted, ClientError> {
         self.post(&route::COMPACT, Some(id), compact).await
+    }
+
+    /// Begins another conversation with the turns of this one; returns its list entry.
+    pub async fn fork(&self, id: &str, fork: Fork) -> Result<SessionInfo, ClientError> {
+        self.post(&route::FORK, Some(id), &fork).await
+    }
+
+    /// Undoes the last turn of a conversation. Refused while a turn runs.
+    pub async fn undo(&self, id: &str, undo: Undo) -> Result<Undone, ClientError> {
+        self.post(&route::UNDO, Some(id), &undo).await
+    }
+
+    /// Undoes the last turn of a conversation and sends its input again, with the settings in `turn`, which has no input.
+    pub async fn retry(&self, id: &str, turn: &NewTurn) -> Result<SessionStarted, ClientError> {
+        self.post(&route::RETRY, Some(id), turn).await
     }
 
     /// Changes the title of a conversation.

@@ -8,10 +8,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use serde::Serialize;
 use talaria_core::api::{
-    AnswerRequest, AuditQuery, Compact, Discard, Import, Interrupt, LookAt, MemoryHistoryQuery, MemoryImport,
-    MemoryQuery, MemoryWish, NewSession, NewTask, NewToken, NewTurn, Notify, OutsideCall, PermissionsChange,
-    Problem, ProblemCode, Prune, RenameSession, Say, SessionQuery, Shell, SkillProposalQuery, SkillQuery,
-    SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery, UsageQuery,
+    AnswerRequest, AuditQuery, Compact, Discard, Fork, Import, Interrupt, LookAt, MemoryHistoryQuery,
+    MemoryImport, MemoryQuery, MemoryWish, NewSession, NewTask, NewToken, NewTurn, Notify, OutsideCall,
+    PermissionsChange, Problem, ProblemCode, Prune, RenameSession, Say, SessionQuery, Shell,
+    SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, StopBackground, TaskQuery, Undo,
+    UsageQuery,
 };
 use talaria_engine::engine::Engine;
 use talaria_home::clock::now_ms;
@@ -24,7 +25,7 @@ use crate::taken::{Asked, From, Given, Id, NumberedRange, Of, PAGE, Words};
 
 /// Makes the service of every route.
 pub(crate) fn routes(engine: Engine) -> Router {
-    let handlers: [(route::Route, MethodRouter<Engine>); 50] = [
+    let handlers: [(route::Route, MethodRouter<Engine>); 53] = [
         (route::INFO, get(info)),
         (route::STATUS, get(status)),
         (route::STOP, post(stop)),
@@ -36,6 +37,9 @@ pub(crate) fn routes(engine: Engine) -> Router {
         (route::SAY, post(say)),
         (route::INTERRUPT, post(interrupt)),
         (route::COMPACT, post(compact)),
+        (route::FORK, post(fork)),
+        (route::UNDO, post(undo)),
+        (route::RETRY, post(retry)),
         (route::RENAME, post(rename)),
         (route::PERMISSIONS, get(permissions)),
         (route::CHANGE_PERMISSIONS, post(change_permissions)),
@@ -124,6 +128,18 @@ async fn interrupt(Of(engine): Of, Id(id): Id, Given(interrupt): Given<Interrupt
 
 async fn compact(Of(engine): Of, Id(id): Id, Given(compact): Given<Compact>) -> Response {
     answer_from_task(async move { engine.compact(&id, compact).await }).await
+}
+
+async fn fork(Of(engine): Of, Id(id): Id, Given(fork): Given<Fork>) -> Response {
+    answer_from_task(async move { engine.fork(&id, fork).await }).await
+}
+
+async fn undo(Of(engine): Of, Id(id): Id, Given(undo): Given<Undo>) -> Response {
+    answer_from_task(async move { engine.undo(&id, undo).await }).await
+}
+
+async fn retry(Of(engine): Of, Id(id): Id, Given(turn): Given<NewTurn>) -> Response {
+    answer_from_task(async move { engine.retry(&id, turn).await }).await
 }
 
 async fn rename(Of(engine): Of, Id(id): Id, Given(rename): Given<RenameSession>) -> Response {

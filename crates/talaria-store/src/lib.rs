@@ -56,8 +56,8 @@ pub use model::request::{
 pub use model::review::{ReviewRow, ReviewStep};
 pub use model::search::{MessageMatch, MessagePlace, SearchFilter, SearchedKind, Snippet};
 pub use model::session::{
-    Cursor, NewSessionRow, SessionCandidate, SessionFilter, SessionLookup, SessionPage, SessionPatch,
-    SessionRow,
+    Cursor, NewForkRow, NewSessionRow, SessionCandidate, SessionFilter, SessionLookup, SessionPage,
+    SessionPatch, SessionRow,
 };
 pub use model::size::{RowCounts, StoreSize};
 pub use model::skill::{

@@ -16,6 +16,7 @@ mod error;
 mod escrow;
 mod event;
 mod files;
+mod fork;
 mod group;
 mod health;
 mod host;

@@ -35,7 +35,9 @@ use crate::model::prune::{PrunePolicy, PrunePreview, PruneResult};
 use crate::model::request::{AnswerResult, NewAnswer, RequestFilter, RequestRow, UnusedAnswer};
 use crate::model::review::ReviewRow;
 use crate::model::search::{MessageMatch, MessagePlace, SearchFilter};
-use crate::model::session::{Cursor, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow};
+use crate::model::session::{
+    Cursor, NewForkRow, NewSessionRow, SessionFilter, SessionLookup, SessionPage, SessionRow,
+};
 use crate::model::size::{RowCounts, StoreSize};
 use crate::model::skill::{
     NewSkillUse, SkillArchiveRow, SkillDecision, SkillDecisionResult, SkillProposalRow, SkillProposeResult,
@@ -123,6 +125,12 @@ impl Store {
     /// Creates a session and takes its lease. The id and the alias must be new.
     pub async fn create_session(&self, session: NewSessionRow, lease: Lease) -> Result<(), StoreError> {
         dispatch!(self.create_session(session, lease))
+    }
+
+    /// Creates a session with the turns of another one up to a turn, with all that happened and was said in them, and takes its
+    /// lease. A conflict if there is no such finished turn, or it was undone.
+    pub async fn fork_session(&self, fork: NewForkRow, lease: Lease) -> Result<(), StoreError> {
+        dispatch!(self.fork_session(fork, lease))
     }
 
     /// Returns one session.
@@ -214,6 +222,11 @@ impl Store {
         dispatch!(self.next_unsettled(session))
     }
 
+    /// Returns the ordinals of the turns of a session that were undone, in order.
+    pub async fn undone_turns(&self, session: &SessionId) -> Result<Vec<i64>, StoreError> {
+        dispatch!(self.undone_turns(session))
+    }
+
     /// Returns every turn that is not settled, with its session: the work that an engine resumes when it
     /// starts.
     pub async fn unsettled(&self) -> Result<Vec<(SessionRow, TurnRow)>, StoreError> {
@@ -301,7 +314,7 @@ impl Store {
         dispatch!(self.last_messages(session, limit))
     }
 
-    /// Finds up to `limit` messages with all these words, newest first. Text in quotation marks is one word.
+    /// Finds up to `limit` messages with all these words, newest first, except those of undone turns. Text in quotation marks is one word.
     /// There is no other query syntax, and case is ignored.
     pub async fn search(&self, typed: &str, limit: u32) -> Result<Vec<MessageMatch>, StoreError> {
         self.search_within(typed, &SearchFilter::default(), limit).await

@@ -47,7 +47,9 @@ pub(crate) use migrate::Migrate;
 pub(crate) use providers::{ProviderTest, Providers, ProvidersAction};
 pub(crate) use ps::{Ps, PsAction};
 pub(crate) use requests::{AnswerOptions, Requests, RequestsAction};
-pub(crate) use sessions::{Compaction, Export, Format, Limits, Prune, Search, Sessions, SessionsAction};
+pub(crate) use sessions::{
+    Compaction, Export, ForkOptions, Format, Limits, Prune, RetryOptions, Search, Sessions, SessionsAction,
+};
 pub(crate) use shell_help::{CompletedShell, Completions, Man};
 pub(crate) use skills::{Skills, SkillsAction};
 pub(crate) use start_task::StartTask;
@@ -100,7 +102,7 @@ pub(crate) enum Command {
     Requests(Requests),
     /// List, follow and stop background commands
     Ps(Ps),
-    /// List, show, search, rename, export, compact and prune conversations
+    /// List, show, search, rename, export, compact, fork, undo and prune conversations
     Sessions(Sessions),
     /// List, change and undo what is remembered across conversations
     Memory(Memory),

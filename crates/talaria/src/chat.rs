@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal};
 
 use talaria_core::api::SessionInfo;
 use talaria_core::preferences::Preferences;
-use talaria_core::runtime::Runtime;
 use talaria_server::client::Client;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::{ChatEffect, PromptDraft};
@@ -63,15 +62,11 @@ pub(crate) async fn run(options: args::Chat, prompt: Option<String>) -> Result<u
         complain(&format!("{why}; using plain mode\n"));
     }
     let args::AskedSettings { model, effort, sandbox, approval, mode, provider, runtime, .. } = options.asked;
-    if let Some(info) = &opened
-        && (runtime.is_some()
-            || (provider.is_some() && Runtime::named(&info.runtime) != Some(Runtime::OwnLoop)))
-    {
+    if let (Some(info), Some(_)) = (&opened, runtime) {
         let message =
-            format!("{} runs on {}, and a conversation keeps its runtime", info.id.short(), info.runtime);
-        return Err(
-            Trouble::new(exit::USAGE, message).try_this("start a new conversation with these options")
-        );
+            format!("--runtime is for new conversations, and {} runs on {}", info.id.short(), info.runtime);
+        return Err(Trouble::new(exit::USAGE, message)
+            .try_this("/model PROVIDER MODEL changes it; the provider of Codex is openai-codex"));
     }
     let picks = options.resume.as_deref() == Some(args::PICK);
     if picks && prompt.is_some() {

@@ -25,11 +25,15 @@ const WIDE: usize = 100;
 
 mod compact;
 mod export;
+mod fork;
 mod prune;
 mod show;
+mod undo;
 
 pub(crate) use compact::not_shortened;
 pub(crate) use export::to_file;
+pub(crate) use fork::{fork, forked_words};
+pub(crate) use undo::{not_repeated, undo, undone_words};
 
 pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
     let settings = Settings::load()?.accept()?;
@@ -62,6 +66,9 @@ pub(crate) async fn run(options: &Sessions) -> Result<u8, Trouble> {
         SessionsAction::Search(options) => search(&client, options).await?,
         SessionsAction::Export(options) => export::run(&client, options).await?,
         SessionsAction::Compact(options) => return compact::run(&client, options).await,
+        SessionsAction::Fork(options) => fork::run(&client, options).await?,
+        SessionsAction::Undo { id, json } => undo::run(&client, id, *json).await?,
+        SessionsAction::Retry(options) => return undo::again(&client, options).await,
         SessionsAction::Rename { id, title } => {
             let renamed = rename(&client, id, &title.join(" ")).await?;
             print(&format!(

@@ -26,7 +26,7 @@ pub use installed::{
 };
 pub use login::{LoginCancel, LoginStart, LoginStartReply};
 pub use offered::{ModelList, ModelListReply, RateLimitsRead, RateLimitsReadReply, WireEffort, WireModel};
-pub use side::{ThreadFork, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
+pub use side::{ThreadFork, ThreadRollback, ThreadSample, ThreadSampleCancel, ThreadSampleReply};
 pub use terminals::{
     TerminalsClean, TerminalsList, TerminalsListReply, TerminalsTerminate, TerminalsTerminateReply,
     WireTerminal,
@@ -66,6 +66,7 @@ call!(ThreadUnsubscribe, "thread/unsubscribe", IgnoredAny);
 call!(ThreadArchive, "thread/archive", IgnoredAny);
 call!(ThreadUnarchive, "thread/unarchive", IgnoredAny);
 call!(ThreadFork, "thread/fork", ThreadStartReply);
+call!(ThreadRollback, "thread/rollback", IgnoredAny);
 call!(ThreadSample, "thread/sample", ThreadSampleReply);
 call!(ThreadSampleCancel, "thread/sample/cancel", IgnoredAny);
 call!(ThreadCompact, "thread/compact/start", IgnoredAny);

@@ -102,11 +102,12 @@ pub struct NewSession {
 pub struct NewTurn {
     /// The input.
     pub input: Vec<InputPart>,
-    /// The model provider. It decides the runtime of a new conversation; a conversation keeps its runtime, and on the
-    /// built-in loop this turn and later ones may name another provider.
+    /// The model provider. It decides the runtime of a new conversation. This turn and later ones may name another provider; where
+    /// that needs the other runtime (`openai-codex` names Codex), the conversation continues there with a digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Who runs a new conversation, if not the configuration decides.
+    /// Who runs a new conversation, if not the configuration decides; of a conversation that exists, who runs it from this turn
+    /// on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeChoice>,
     /// The model for this turn and later ones; without it, the previous one is kept.
@@ -207,6 +208,63 @@ pub struct Compact {
     pub caller: LocalCaller,
 }
 
+/// A request to begin another conversation with the beginning of this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fork {
+    /// Up to where.
+    #[serde(flatten)]
+    pub point: ForkPoint,
+}
+
+/// Where a conversation is forked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "point", rename_all = "snake_case")]
+pub enum ForkPoint {
+    /// After the last turn.
+    #[default]
+    Last,
+    /// After this turn, from 1.
+    Turn {
+        /// Which.
+        turn: i64,
+    },
+    /// Before the turn in which the conversation was last shortened.
+    BeforeCompaction,
+}
+
+/// The original of a fork.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ForkOrigin {
+    /// The conversation. It may have been deleted.
+    pub session: SessionId,
+    /// The last turn that the fork has of it.
+    pub turn: i64,
+}
+
+/// A request to undo the last turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Undo {
+    /// The turn that must be the last one; without it, the last one is undone, whichever that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<i64>,
+}
+
+/// A turn that was undone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Undone {
+    /// The conversation.
+    pub id: SessionId,
+    /// Which turn, from 1.
+    pub turn: i64,
+    /// Its input, secrets masked.
+    pub prompt: String,
+}
+
 /// An event with its place in the conversation: one line of `--json`, one message of the event stream.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -297,6 +355,9 @@ pub struct SessionDetail {
     /// Its origin, if it was imported from another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<SessionOrigin>,
+    /// Its original, if it is a fork.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkOrigin>,
     /// Its turns, the oldest first.
     pub turns: Vec<TurnInfo>,
     /// Its reviews, the oldest first.
@@ -307,6 +368,9 @@ pub struct SessionDetail {
     pub budgets: Vec<BudgetInfo>,
     /// The transcript, oldest first.
     pub messages: Vec<Message>,
+    /// The places in `messages` of what was said and done in turns that were undone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undone_messages: Vec<usize>,
     /// How many older messages are not in here.
     pub older_messages: usize,
 }
@@ -338,6 +402,9 @@ pub struct StoredMessage {
     pub seq: i64,
     /// The turn it belongs to, from 1.
     pub turn: i64,
+    /// Was the turn undone? Then the model does not know the message any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub undone: bool,
     /// The message.
     pub message: Message,
 }
@@ -363,6 +430,9 @@ pub struct TurnInfo {
     pub settled_at: Option<Timestamp>,
     /// Tokens used.
     pub usage: Option<Usage>,
+    /// When it was undone: the conversation continues without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_at: Option<Timestamp>,
 }
 
 /// A place where searched words were found.

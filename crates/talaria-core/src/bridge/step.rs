@@ -51,6 +51,7 @@ pub fn step(event: &Event) -> Option<String> {
         },
         Event::ModelRerouted { from, to, .. } => format!("{to} answers instead of {from}"),
         Event::Reviewed(report) => report.line()?,
+        Event::TurnUndone { undone } => format!("turn {undone} was undone"),
         Event::Compacted => "the conversation was shortened".to_owned(),
         Event::ChildrenRunning { count: 0 } => return None,
         Event::ChildrenRunning { count: 1 } => "1 sub-agent has not ended".to_owned(),

@@ -251,6 +251,7 @@ samples!(events -> Event {
     Event::Gap(_) => [Event::Gap(Gap {
         since: None, found: 0, open: vec![step()], missing: Vec::new(), message: words(),
     })],
+    Event::TurnUndone { .. } => [Event::TurnUndone { undone: 7 }],
     Event::Reviewed(_) => [Event::Reviewed(Box::new(ReviewReport {
         changes: vec![LearnedChange { scope: "user".to_owned(), before: some(), after: some(), revision: Some(1) }],
         skills: vec![LearnedSkill {

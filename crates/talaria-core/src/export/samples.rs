@@ -31,9 +31,11 @@ pub(super) fn detail() -> SessionDetail {
         thread: None,
         codex: Some("0.166.0".to_owned()),
         origin: None,
+        forked_from: None,
         turns: Vec::new(),
         reviews: Vec::new(),
         messages: Vec::new(),
+        undone_messages: Vec::new(),
         budgets: Vec::new(),
         older_messages: 0,
     }
@@ -59,7 +61,10 @@ pub(super) fn messages() -> Vec<StoredMessage> {
         (1, Message::assistant("There are **5** words.\n\n- done <script>\n")),
         (2, Message::user("thanks")),
     ];
-    (1..).zip(all).map(|(seq, (turn, message))| StoredMessage { seq, turn, message }).collect()
+    (1..)
+        .zip(all)
+        .map(|(seq, (turn, message))| StoredMessage { seq, turn, undone: turn == 2, message })
+        .collect()
 }
 
 pub(super) fn patches() -> PatchBook {

@@ -38,6 +38,10 @@ impl TrajectoryWriter {
 
     /// The text for one message; results of tools are held until the next other message.
     pub fn message(&mut self, stored: &StoredMessage, patches: &mut PatchBook) -> String {
+        // Models are trained on it: the conversation continued without this.
+        if stored.undone {
+            return String::new();
+        }
         let Message { role, content, tool_calls, tool_call_id, reasoning, .. } = &stored.message;
         let content = content.as_deref().unwrap_or_default();
         match role {

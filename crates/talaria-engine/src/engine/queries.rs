@@ -4,11 +4,12 @@ mod context;
 pub(crate) mod views;
 
 use talaria_core::api::{
-    EngineStatus, HostInfo, Problem, RunningTurn, SearchHit, SessionDetail, SessionInfo, SessionQuery,
-    StoredMessage,
+    EngineStatus, ForkOrigin, HostInfo, Problem, RunningTurn, SearchHit, SessionDetail, SessionInfo,
+    SessionQuery, StoredMessage,
 };
 use talaria_core::ids::SessionId;
 use talaria_core::policy::ApprovalPolicy;
+use talaria_core::transcript::Message;
 use talaria_store::{Cursor, MessageRow, ReviewRow, SessionFilter, SessionRow, SessionState};
 
 use crate::engine::Engine;
@@ -151,22 +152,31 @@ impl Engine {
             let all = store.count_messages(&session.id).await?;
             let origin = store.origin(&session.id).await?;
             let reviews = store.reviews(&session.id).await?;
-            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin, reviews))
+            let undone = store.undone_turns(&session.id).await?;
+            Ok::<_, talaria_store::StoreError>((turns, messages, all, origin, reviews, undone))
         };
-        let (turns, messages, all, origin, reviews) = read.await.map_err(|error| views::problem(&error))?;
+        let (turns, messages, all, origin, reviews, undone) =
+            read.await.map_err(|error| views::problem(&error))?;
         let budgets = self.inner.budgets_of(&session).await.map_err(|error| views::problem(&error))?;
+        let is_undone = |message: &MessageRow| message.turn.is_some_and(|turn| undone.contains(&turn));
+        let told =
+            messages.iter().filter_map(|row| Some((serde_json::from_str(&row.json).ok()?, is_undone(row))));
+        let (told, marks): (Vec<Message>, Vec<bool>) = told.unzip();
         let older_messages = usize::try_from(all).unwrap_or_default().saturating_sub(messages.len());
         Ok(SessionDetail {
             info: self.listed(&session),
             thread: session.thread.as_ref().map(ToString::to_string),
             codex: session.codex_version.clone().filter(|version| !version.is_empty()),
             origin: origin.map(views::origin),
+            forked_from: session.forked_from.clone().map(|(session, turn)| ForkOrigin { session, turn }),
             turns: turns.iter().map(views::turn).collect(),
             reviews: reviews.iter().map(views::review).collect(),
             budgets,
-            messages: messages
-                .iter()
-                .filter_map(|message| serde_json::from_str(&message.json).ok())
+            messages: told,
+            undone_messages: (0..)
+                .zip(marks)
+                .filter(|(_, is_undone)| *is_undone)
+                .map(|(place, _)| place)
                 .collect(),
             older_messages,
         })
@@ -194,9 +204,12 @@ impl Engine {
         if is_full && page.first().map(|message| message.seq) != last {
             page.retain(|message| Some(message.seq) != last);
         }
+        let undone = self.inner.shelf.store.undone_turns(&session.id).await;
+        let undone = undone.map_err(|error| views::problem(&error))?;
         let stored = |message: &MessageRow| {
             let told = serde_json::from_str(&message.json).ok()?;
-            Some(StoredMessage { seq: message.seq, turn: message.turn.unwrap_or_default(), message: told })
+            let turn = message.turn.unwrap_or_default();
+            Some(StoredMessage { seq: message.seq, turn, undone: undone.contains(&turn), message: told })
         };
         Ok(page.iter().filter_map(stored).collect())
     }

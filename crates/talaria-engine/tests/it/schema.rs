@@ -24,8 +24,9 @@ use talaria_codex_proto::wire::call::{
     ApprovalsReviewer, Call, CommandExec, CommandTerminate, ContextEntry, DynamicTool, DynamicToolKind,
     EffectiveConfig, InjectedMessage, LoginCancel, LoginStart, METHODS, ModelList, PluginList,
     RateLimitsRead, SandboxPolicy, TerminalsClean, TerminalsList, TerminalsTerminate, ThreadArchive,
-    ThreadCompact, ThreadFork, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadSample,
-    ThreadSampleCancel, ThreadStart, ThreadUnarchive, ThreadUnsubscribe, TurnStart, UserConfigRead,
+    ThreadCompact, ThreadFork, ThreadInjectItems, ThreadLoadedList, ThreadRead, ThreadResume, ThreadRollback,
+    ThreadSample, ThreadSampleCancel, ThreadStart, ThreadUnarchive, ThreadUnsubscribe, TurnStart,
+    UserConfigRead,
 };
 use talaria_codex_proto::wire::reply;
 use talaria_codex_proto::wire::server_request::ServerRequest;
@@ -224,6 +225,17 @@ async fn send_the_rest(host: &Arc<Host>) {
     host.call(&TerminalsClean { thread_id: thread_id.clone() }).await.unwrap();
     let fork = ThreadStart { sandbox: Some(Sandbox::ReadOnly), ..start.clone() };
     host.call(&ThreadFork::new(thread_id.clone(), &fork)).await.unwrap();
+    match version.forks_at_turns() {
+        true => {
+            let turn = Some(TurnId::new(TURN));
+            host.call(&ThreadFork::kept(thread_id.clone(), &fork, turn)).await.unwrap();
+        }
+        false => {
+            host.call(&ThreadFork::kept(thread_id.clone(), &fork, None)).await.unwrap();
+            let rollback = ThreadRollback { thread_id: thread_id.clone(), num_turns: 2 };
+            host.call(&rollback).await.unwrap();
+        }
+    }
     if version.samples_threads() {
         let (thread, turn) = (thread_id.clone(), TurnId::new(TURN));
         host.sample_thread(&thread, &turn, "what", Duration::from_secs(9)).await.unwrap();
@@ -284,6 +296,7 @@ async fn everything_that_we_send(version: &str) -> Vec<Value> {
         on("thread/unarchive", [answer(json!({}))]),
         on("account/login/start", [answer(json!({ "type": "apiKey" }))]),
         on("account/login/cancel", [answer(json!({ "status": "canceled" }))]),
+        on("thread/rollback", [answer(json!({}))]),
         on("thread/sample", [answer(json!({ "responseId": "r", "sourceTurnId": TURN, "text": null }))]),
         on("thread/sample/cancel", [answer(json!({}))]),
         on("thread/backgroundTerminals/terminate", [answer(json!({ "terminated": true }))]),
@@ -353,7 +366,8 @@ async fn every_request_and_notification_that_we_send_is_what_this_codex_reads(co
     // Talaria calls these only where the version has them.
     let newer =
         [TerminalsList::METHOD, TerminalsTerminate::METHOD, ThreadSample::METHOD, ThreadSampleCancel::METHOD];
-    let newer = if codex.version == "0.130.0" { &[][..] } else { &newer };
+    let older = [ThreadRollback::METHOD];
+    let newer = if codex.version == "0.130.0" { &older[..] } else { &newer };
     let wanted = METHODS.iter().chain(newer).copied().chain(["initialized"]).map(str::to_owned).collect();
     assert_eq!(seen, wanted, "every method was sent, and none that is not in the list");
     assert_eq!(answers, 2);

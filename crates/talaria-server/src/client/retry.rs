@@ -19,8 +19,17 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The routes that do all they do in one transaction, after everything that can be refused; a worktree that was made for a
 /// task is removed when its task cannot be recorded.
-const ALL_OR_NOTHING: [Route; 6] =
-    [route::START_SESSION, route::START_TURN, route::SAY, route::COMPACT, route::START_TASK, route::SEND];
+const ALL_OR_NOTHING: [Route; 9] = [
+    route::START_SESSION,
+    route::START_TURN,
+    route::SAY,
+    route::COMPACT,
+    route::FORK,
+    route::UNDO,
+    route::RETRY,
+    route::START_TASK,
+    route::SEND,
+];
 
 /// The retries of one question.
 #[derive(Debug)]

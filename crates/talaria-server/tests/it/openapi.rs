@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use talaria_core::access::{RouteNeed, TokenScope};
 use talaria_core::api::{
     AnswerRequest, Answered, Applied, AuditEntry, AuditQuery, BackgroundInfo, BackgroundStopped, Compact,
-    ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Import, Imported, Interrupt, LookAt,
+    ContextReport, Discard, Discarded, EngineInfo, EngineStatus, Fork, Import, Imported, Interrupt, LookAt,
     MemoryDone, MemoryHistoryQuery, MemoryImport, MemoryImported, MemoryList, MemoryProposal, MemoryQuery,
     MemoryRevision, MemoryWish, NewSession, NewTask, NewToken, NewTurn, NoticeInfo, Notify, Numbered, Offers,
     OutsideCall, OutsideResult, PermissionsChange, Problem, ProblemCode, Prune, Pruned, RenameSession,
     RequestInfo, Said, Say, SearchHit, SessionDetail, SessionInfo, SessionPermissions, SessionQuery,
     SessionStarted, Shell, ShellNews, SkillDone, SkillList, SkillProposal, SkillProposalQuery, SkillQuery,
     SkillText, SkillTextQuery, SkillWish, Stop, StopBackground, Stopped, StoredMessage, TaskDiff, TaskInfo,
-    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, UsageQuery, UsageSum,
+    TaskLine, TaskQuery, TaskSent, TaskStarted, TokenInfo, TokenMade, Undo, Undone, UsageQuery, UsageSum,
 };
 use talaria_server::route::{self, Route, Verb};
 
@@ -90,6 +90,9 @@ fn shape(route: &Route, schemas: &mut Schemas) -> Shape {
         "compact" => schemas.takes::<Compact, SessionStarted>(),
         "permissions" => schemas.gives::<SessionPermissions>(),
         "change_permissions" => schemas.takes::<PermissionsChange, SessionPermissions>(),
+        "fork" => schemas.takes::<Fork, SessionInfo>(),
+        "undo" => schemas.takes::<Undo, Undone>(),
+        "retry" => schemas.takes::<NewTurn, SessionStarted>(),
         "rename" => schemas.takes::<RenameSession, SessionInfo>(),
         "offers" => schemas.takes::<LookAt, Offers>(),
         "interrupt" => Shape { answer: None, ..schemas.takes::<Interrupt, ()>() },

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use talaria_core::api::{
-    AnswerRequest, Compact, Interrupt, Kind, LookAt, MemoryHistoryQuery, MemoryItem, MemoryQuery, MemoryWish,
-    Problem, ProblemCode, Prune, RequestState, SessionQuery, SkillProposalQuery, SkillQuery, SkillTextQuery,
-    SkillWish, Stop, Stopped, TaskQuery,
+    AnswerRequest, Compact, Fork, ForkOrigin, Interrupt, Kind, LookAt, MemoryHistoryQuery, MemoryItem,
+    MemoryQuery, MemoryWish, NewTurn, Problem, ProblemCode, Prune, RequestState, SessionQuery,
+    SkillProposalQuery, SkillQuery, SkillTextQuery, SkillWish, Stop, Stopped, TaskQuery, Undo,
 };
 use talaria_core::event::Event;
 use talaria_core::next_step::NextStep;
@@ -207,6 +207,39 @@ async fn a_conversation_is_shortened_when_nothing_runs_and_offers_start_none() {
     assert_eq!(scene.received("thread/compact/start").len(), 1);
     let model = client.on_behalf_of("model:m".parse().unwrap());
     assert_eq!(code(model.compact(id, &compact).await), ProblemCode::Forbidden);
+}
+
+#[tokio::test]
+async fn a_conversation_is_forked_and_its_last_turn_undone_by_a_person_alone() {
+    let scene = Scene::start().await;
+    let client = scene.client().await;
+    let first = scene.started(&client, "first words").await.0;
+    let id = first.id.as_str();
+    assert_eq!(code(client.undo(id, Undo::default()).await), ProblemCode::Busy);
+    assert_eq!(code(client.fork(id, Fork::default()).await), ProblemCode::Conflict, "no turn has ended");
+    interrupt(&client, id).await;
+    let again = NewTurn { input: Vec::new(), ..scene.turn("") };
+    let model = client.clone().on_behalf_of("model:m".parse().unwrap());
+    assert_eq!(code(model.fork(id, Fork::default()).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.undo(id, Undo::default()).await), ProblemCode::Forbidden);
+    assert_eq!(code(model.retry(id, &again).await), ProblemCode::Forbidden);
+    let other = NewTurn { input: scene.turn("other words").input, ..again };
+    assert_eq!(code(client.retry(id, &other).await), ProblemCode::BadRequest);
+
+    let fork = client.fork(id, Fork::default()).await.unwrap();
+    let detail = client.session(fork.id.as_str()).await.unwrap();
+    assert_eq!(detail.forked_from, Some(ForkOrigin { session: first.id.clone(), turn: 1 }));
+    assert_eq!(
+        (detail.turns.len(), detail.turns[0].prompt.as_str(), detail.thread),
+        (1, "first words", None)
+    );
+    assert_eq!(code(client.undo(id, Undo { turn: Some(2) }).await), ProblemCode::Conflict);
+    let undone = client.undo(id, Undo { turn: Some(1) }).await.unwrap();
+    assert_eq!((undone.id, undone.turn, undone.prompt.as_str()), (first.id.clone(), 1, "first words"));
+    let detail = client.session(id).await.unwrap();
+    assert!(detail.turns[0].undone_at.is_some() && detail.undone_messages == [0, 1], "{detail:?}");
+    assert_eq!(code(client.undo(id, Undo::default()).await), ProblemCode::Conflict, "nothing is left");
+    assert!(client.search("first words", 9).await.unwrap().iter().all(|hit| hit.session == fork.id));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use super::scene;
 use crate::{AnswerResult, AuditOutcome, Change, NewAudit, NewSessionRow, Store};
 
-fn entry(action: &str, outcome: AuditOutcome) -> NewAudit {
+pub(super) fn entry(action: &str, outcome: AuditOutcome) -> NewAudit {
     NewAudit {
         at: 3,
         action: action.to_owned(),

@@ -12,6 +12,7 @@ pub mod budgets;
 pub mod delegations;
 pub mod escrow;
 pub mod forgetting;
+pub mod forks;
 pub mod homes;
 pub mod hosts;
 pub mod imports;
@@ -134,6 +135,12 @@ macro_rules! contract_tests {
                 old_events_are_trimmed_from_the_front,
                 events_of_an_unsettled_turn_are_not_trimmed,
                 many_events_are_trimmed_in_steps,
+            ],
+            forks: [
+                a_fork_has_the_beginning_of_its_original_and_goes_its_own_way,
+                only_a_finished_turn_is_forked,
+                an_undone_turn_stays_on_record_and_is_not_found,
+                a_thread_that_is_left_is_forgotten_with_its_host,
             ],
             homes: [
                 the_home_of_a_database_is_recorded,

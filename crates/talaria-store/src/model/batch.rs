@@ -49,6 +49,11 @@ pub enum Change {
         /// The turn.
         after: i64,
     },
+    /// The turn with this ordinal is undone: the conversation continues without it. A conflict unless it is the last one that
+    /// is not undone, and every turn is settled.
+    UndoTurn(i64),
+    /// The thread is left. The next one begins with this, as JSON.
+    Rebase(String),
     /// A message, new or once more under the same key.
     Message(NewMessage),
     /// A new request. Its id must be new.

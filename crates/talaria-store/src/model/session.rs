@@ -37,6 +37,23 @@ pub struct NewSessionRow {
     pub audit: Option<NewAudit>,
 }
 
+/// A new session that begins with the turns of another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewForkRow {
+    pub id: SessionId,
+    /// The session that it has its beginning of.
+    pub origin: SessionId,
+    /// The last turn that it has of it.
+    pub turn: i64,
+    pub title: Option<String>,
+    /// What its thread begins with, as JSON.
+    pub basis: Option<String>,
+    /// When it was made.
+    pub created_at: i64,
+    /// The row of the audit log about it.
+    pub audit: NewAudit,
+}
+
 /// Changes of a session. `None` leaves a field as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionPatch {
@@ -106,6 +123,10 @@ pub struct SessionRow {
     pub tools: Option<String>,
     /// Whether it is out of the ordinary list.
     pub archived: bool,
+    /// The session that it was forked from, and the last turn that it has of it.
+    pub forked_from: Option<(SessionId, i64)>,
+    /// What the next thread begins with, as JSON.
+    pub basis: Option<String>,
     /// When it was made.
     pub created_at: i64,
     /// When something was last written to it.

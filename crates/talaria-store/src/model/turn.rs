@@ -20,6 +20,8 @@ pub struct NewTurnRow {
     pub limit_ms: Option<i64>,
     /// Talaria began this turn by itself, or it has no input: it is not continued when it is lost.
     pub ours: bool,
+    /// `input_text` is all of the input: no image, and nothing is masked in it.
+    pub is_plain: bool,
 }
 
 /// Changes of a turn. `None` leaves a field as it is.
@@ -82,4 +84,8 @@ pub struct TurnRow {
     pub accepted_at: Option<i64>,
     /// When it was settled.
     pub settled_at: Option<i64>,
+    /// `input_text` is all of the input.
+    pub is_plain: bool,
+    /// When it was undone: the conversation continues without it.
+    pub undone_at: Option<i64>,
 }

@@ -216,6 +216,8 @@ async fn apply(conn: &mut SqliteConnection, batch: &Batch, appended: Appended, c
         Change::TaskWorktree(worktree) => task::set_worktree(conn, session, worktree).await,
         Change::TaskNotify(notify) => task::set_notify(conn, session, &notify).await,
         Change::TakeBack { after } => turn::withdraw_after(conn, session, after).await,
+        Change::UndoTurn(ordinal) => turn::undo(conn, session, at, ordinal).await,
+        Change::Rebase(basis) => session::rebase(conn, session, &basis).await,
         Change::Background(commands) => background::set(conn, session, commands).await,
         Change::Outbox(new) => outbox::insert(conn, session, new).await,
         Change::ToolOffered(call) => tool_call::offer(conn, session, at, call).await,

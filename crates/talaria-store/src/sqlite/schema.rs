@@ -26,6 +26,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("schema/0014.sql"),
     include_str!("schema/0015.sql"),
     include_str!("schema/0016.sql"),
+    include_str!("schema/0017.sql"),
 ];
 
 /// The version that a number of steps leads to.

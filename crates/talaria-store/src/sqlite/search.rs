@@ -163,7 +163,10 @@ impl SqliteStore {
 }
 
 /// The condition for where a message was said. The engine keeps a worktree as JSON that names the repository.
-const PLACE: &str = "($4 is null or session.id = $4)
+const PLACE: &str =
+    "not exists (select 1 from turn where turn.session = message.session and turn.ordinal = message.turn
+                                    and turn.undone_at is not null)
+    and ($4 is null or session.id = $4)
     and ($5 is null or session.cwd = $5 or substr(session.cwd, 1, length($5) + 1) = $5 || '/'
          or exists (select 1 from task
                     where task.session = session.id

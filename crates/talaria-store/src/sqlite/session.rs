@@ -36,6 +36,8 @@ impl FromRow for SessionRow {
             review: rows::review_count(row)?,
             tools: row.try_get("tools")?,
             archived: row.try_get("archived")?,
+            forked_from: rows::id(row, "forked_from", SessionId::new)?.zip(row.try_get("forked_turn")?),
+            basis: row.try_get("basis")?,
             created_at: row.try_get("created_at")?,
             updated_at: row.try_get("updated_at")?,
             first_seq: row.try_get("first_seq")?,
@@ -219,5 +221,19 @@ pub(crate) async fn update(
     .bind(patch.tools)
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Makes the next thread of a session a new one that begins with `basis`.
+pub(crate) async fn rebase(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    basis: &str,
+) -> Result<(), StoreError> {
+    sqlx::query("update session set thread = null, host = null, started = null, basis = $2 where id = $1")
+        .bind(session.as_str())
+        .bind(basis)
+        .execute(conn)
+        .await?;
     Ok(())
 }

@@ -35,6 +35,8 @@ impl FromRow for TurnRow {
             sent_at: row.try_get("sent_at")?,
             accepted_at: row.try_get("accepted_at")?,
             settled_at: row.try_get("settled_at")?,
+            is_plain: row.try_get("is_plain")?,
+            undone_at: row.try_get("undone_at")?,
         })
     }
 }
@@ -81,6 +83,16 @@ impl SqliteStore {
         rows::one(found.as_ref())
     }
 
+    pub(crate) async fn undone_turns(&self, session: &SessionId) -> Result<Vec<i64>, StoreError> {
+        let found = sqlx::query(
+            "select ordinal from turn where session = $1 and undone_at is not null order by ordinal",
+        )
+        .bind(session.as_str())
+        .fetch_all(self.readers())
+        .await?;
+        found.iter().map(|row| Ok(row.try_get("ordinal")?)).collect()
+    }
+
     pub(crate) async fn unsettled(&self) -> Result<Vec<(SessionRow, TurnRow)>, StoreError> {
         let turns =
             sqlx::query("select * from turn where stage <> 'settled' order by created_at, session, ordinal")
@@ -106,8 +118,8 @@ pub(crate) async fn insert(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "insert into turn (session, ordinal, stage, client_id, after_turn, input_sealed, input_text, limit_ms, ours,
-                           first_seq, created_at)
-         values ($1, $2, 'prepared', $3, $4, $5, $6, $7, $8, $9, $10)",
+                           first_seq, created_at, is_plain)
+         values ($1, $2, 'prepared', $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(session.as_str())
     .bind(turn.ordinal)
@@ -119,6 +131,7 @@ pub(crate) async fn insert(
     .bind(turn.ours)
     .bind(first_seq)
     .bind(at)
+    .bind(turn.is_plain)
     .execute(conn)
     .await?;
     Ok(())
@@ -178,6 +191,32 @@ pub(crate) async fn update(
     .await?;
     if done.rows_affected() == 0 {
         return Err(StoreError::Conflict(format!("session {session} has no turn {ordinal}")));
+    }
+    Ok(())
+}
+
+/// Marks the last turn as undone. A conflict if another one is the last, a turn runs, or it was undone before.
+pub(crate) async fn undo(
+    conn: &mut SqliteConnection,
+    session: &SessionId,
+    at: i64,
+    ordinal: i64,
+) -> Result<(), StoreError> {
+    let done = sqlx::query(
+        "update turn set undone_at = $3
+         where session = $1 and ordinal = $2
+           and ordinal = (select max(ordinal) from turn where session = $1 and undone_at is null)
+           and not exists (select 1 from turn where session = $1 and stage <> 'settled')",
+    )
+    .bind(session.as_str())
+    .bind(ordinal)
+    .bind(at)
+    .execute(conn)
+    .await?;
+    if done.rows_affected() == 0 {
+        let message =
+            format!("turn {ordinal} of the session {session} is not its last finished one any more");
+        return Err(StoreError::Conflict(message));
     }
     Ok(())
 }

@@ -48,6 +48,12 @@ pub enum SlashCommand {
     Copy,
     /// Shorten the conversation.
     Compact,
+    /// Begin another conversation with the turns of this one; the words say up to where.
+    Fork(Vec<String>),
+    /// Undo the last turn.
+    Undo,
+    /// Undo the last turn and send its input again.
+    Retry,
     /// Token usage.
     Usage,
     /// What every part of the prompt costs.
@@ -258,6 +264,9 @@ pub fn definition(command: &SlashCommand) -> Option<&'static Definition> {
         SlashCommand::Copy => "copy",
         SlashCommand::Reasoning(_) => "reasoning",
         SlashCommand::Compact => "compact",
+        SlashCommand::Fork(_) => "fork",
+        SlashCommand::Undo => "undo",
+        SlashCommand::Retry => "retry",
         SlashCommand::Usage => "usage",
         SlashCommand::Context => "context",
         SlashCommand::Memory(_) => "memory",

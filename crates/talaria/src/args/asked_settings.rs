@@ -16,7 +16,8 @@ pub(crate) struct AskedSettings {
     /// OpenAI runs on Talaria's built-in loop
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Who runs a new conversation with OpenAI's models: auto, codex_app_server, or off for the built-in loop
+    /// Who runs a conversation with OpenAI's models: auto, codex_app_server, or off for the built-in loop; with
+    /// `talaria exec --resume` it continues there, with a digest of what was said
     #[arg(long, value_name = "RUNTIME", value_parser = RuntimeChoice::typed)]
     pub(crate) runtime: Option<RuntimeChoice>,
     /// Use this model. A name that OpenAI's list in Codex does not have is refused, unless `model.allow_unlisted` in

@@ -16,6 +16,9 @@ Examples:
   talaria sessions export 6171dafd -o talk.md
   talaria sessions export 6171dafd --format html -o talk.html
   talaria sessions compact 6171dafd
+  talaria sessions fork 6171dafd --at 3
+  talaria sessions undo 6171dafd
+  talaria sessions retry 6171dafd
   talaria sessions prune --older-than 30d --keep 100
   talaria exec --resume 6171dafd \"continue\"";
 
@@ -67,6 +70,21 @@ pub(crate) enum SessionsAction {
     /// Shorten one conversation: a summary takes the place of its beginning in the model's context
     #[command(after_help = EXAMPLES)]
     Compact(Compaction),
+    /// Begin another conversation with the turns of this one, which stays as it is
+    #[command(after_help = EXAMPLES)]
+    Fork(ForkOptions),
+    /// Undo the last turn: the conversation continues as if it had not happened; its changes to files stay
+    #[command(after_help = EXAMPLES)]
+    Undo {
+        /// The conversation: a session id, or a unique beginning or end of one
+        id: String,
+        /// Print one JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Undo the last turn and send its input again
+    #[command(after_help = EXAMPLES)]
+    Retry(RetryOptions),
     /// Delete old conversations
     #[command(after_help = EXAMPLES)]
     Prune(Prune),
@@ -103,6 +121,32 @@ pub(crate) struct Export {
 #[derive(Debug, Args)]
 pub(crate) struct Compaction {
     /// The conversation: a session or task id, or a unique beginning or end of one
+    pub(crate) id: String,
+    /// Print one JSON object per event
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `talaria sessions fork`.
+#[derive(Debug, Args)]
+pub(crate) struct ForkOptions {
+    /// The conversation: a session id, or a unique beginning or end of one
+    pub(crate) id: String,
+    /// The last turn that the fork has; without it, the last one that ended
+    #[arg(long, value_name = "TURN", conflicts_with = "before_compaction")]
+    pub(crate) at: Option<i64>,
+    /// Only the turns before the conversation was last shortened
+    #[arg(long)]
+    pub(crate) before_compaction: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `talaria sessions retry`.
+#[derive(Debug, Args)]
+pub(crate) struct RetryOptions {
+    /// The conversation: a session id, or a unique beginning or end of one
     pub(crate) id: String,
     /// Print one JSON object per event
     #[arg(long)]

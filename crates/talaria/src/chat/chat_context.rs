@@ -257,8 +257,12 @@ impl ChatContext {
     /// A turn, as it was typed and chosen.
     fn turn(&self, prompt: &PromptDraft, chosen: &Chosen) -> Result<NewTurn, Trouble> {
         let images: Vec<PathBuf> = prompt.images.iter().map(PathBuf::from).collect();
-        Ok(NewTurn {
-            input: input::parts(prompt.text.clone(), &images)?,
+        Ok(NewTurn { input: input::parts(prompt.text.clone(), &images)?, ..self.turn_again(chosen) })
+    }
+
+    /// A turn without input of its own, as it was chosen.
+    pub(crate) fn turn_again(&self, chosen: &Chosen) -> NewTurn {
+        NewTurn {
             provider: chosen.provider.clone(),
             model: chosen.model.clone(),
             effort: chosen.effort.clone(),
@@ -266,7 +270,7 @@ impl ChatContext {
             answers: chosen.names_permissions().then_some(Answers::Person),
             caller: caller::describe(),
             ..NewTurn::default()
-        })
+        }
     }
 
     /// Starts a turn: a further one of a conversation, or the first of a new one.

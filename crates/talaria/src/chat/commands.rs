@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use talaria_core::api::{Compact, SessionQuery, TaskQuery};
-use talaria_render::plain_line;
+use talaria_core::api::{Compact, ForkPoint, SessionQuery, TaskQuery};
+use talaria_render::{StyledText, plain_line};
 use talaria_tui::chat::commands::{self, SlashCommand};
 use talaria_tui::chat::contract::News;
 
@@ -61,6 +61,16 @@ pub(super) async fn run(command: SlashCommand, place: &Place) -> Result<Vec<Done
         }
         SlashCommand::Task(typed) => return task::run(&typed, place).await,
         SlashCommand::Compact => return compact(place).await,
+        SlashCommand::Fork(words) => {
+            let info = sessions::fork(client, session(place)?.as_str(), fork_point(&words)?).await?;
+            let told = StyledText::from(format!("forked: {}", sessions::forked_words(&info, look)));
+            return Ok(vec![Done::Open(Box::new(info)), Done::News(News::Reply(told))]);
+        }
+        SlashCommand::Undo => {
+            let undone = sessions::undo(client, session(place)?.as_str()).await?;
+            sessions::undone_words(&undone).into()
+        }
+        SlashCommand::Retry => return repeat(place).await,
         SlashCommand::Rename(title) => {
             let renamed = sessions::rename(client, session(place)?.as_str(), &title).await?;
             format!("renamed: {}\n", plain_line(&renamed.title)).into()
@@ -135,6 +145,31 @@ async fn compact(place: &Place) -> Result<Vec<Done>, Trouble> {
     match place.context.client.compact(id, &compact).await {
         Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
         Err(error) => Err(sessions::not_shortened(&error)),
+    }
+}
+
+/// Up to where a conversation is forked, as it was typed.
+fn fork_point(words: &[String]) -> Result<ForkPoint, Trouble> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let at = |turn: &str| turn.parse().ok().map(|turn| ForkPoint::Turn { turn });
+    let point = match words.as_slice() {
+        [] => Some(ForkPoint::Last),
+        ["--before-compaction"] => Some(ForkPoint::BeforeCompaction),
+        ["--at", turn] => at(turn),
+        [word] => word.strip_prefix("--at=").and_then(at),
+        _ => None,
+    };
+    point.ok_or_else(|| {
+        Trouble::new(exit::USAGE, "the conversation was not forked: it is not clear up to where")
+            .try_this("/fork, /fork --at 3 or /fork --before-compaction")
+    })
+}
+
+async fn repeat(place: &Place) -> Result<Vec<Done>, Trouble> {
+    let id = session(place)?.as_str();
+    match place.context.client.retry(id, &place.context.turn_again(&place.chosen)).await {
+        Ok(started) => Ok(vec![Done::Started { started, epoch: place.epoch }]),
+        Err(error) => Err(sessions::not_repeated(&error)),
     }
 }
 

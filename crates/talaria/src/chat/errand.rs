@@ -88,6 +88,9 @@ impl Errand {
             Self::Accept { request, .. } => return Some(answer_to(&request.id)),
             Self::Command(SlashCommand::Deny { .. }) => ANSWER,
             Self::Command(SlashCommand::Compact) => "/compact",
+            Self::Command(SlashCommand::Fork(_)) => "/fork",
+            Self::Command(SlashCommand::Undo) => "/undo",
+            Self::Command(SlashCommand::Retry) => "/retry",
             Self::Command(SlashCommand::Task(_)) => "/task",
             Self::Command(SlashCommand::Export(_)) => "/export",
             Self::Command(SlashCommand::Rename(_)) => "/rename",
@@ -212,7 +215,8 @@ pub(super) fn is_choice(command: &SlashCommand) -> bool {
 
 /// Whether the command opens another conversation.
 pub(super) fn opens(command: &SlashCommand) -> bool {
-    matches!(command, SlashCommand::New | SlashCommand::Resume(Some(_))) || opens_task(command)
+    matches!(command, SlashCommand::New | SlashCommand::Resume(Some(_)) | SlashCommand::Fork(_))
+        || opens_task(command)
 }
 
 /// Is it `/task watch` with the name of a task?
@@ -292,6 +296,8 @@ fn is_about_conversation(command: &SlashCommand) -> bool {
             | SlashCommand::Export(_)
             | SlashCommand::Rename(_)
             | SlashCommand::Compact
+            | SlashCommand::Undo
+            | SlashCommand::Retry
     )
 }
 

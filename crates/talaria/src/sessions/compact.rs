@@ -27,13 +27,23 @@ pub(super) async fn run(client: &Client, options: &Compaction) -> Result<u8, Tro
     };
     let starting = with_progress("shortening the conversation", starting);
     let started = unless_stopped(&mut stops, starting, stopped).await?;
+    follow(client, started, options.json, &mut stops).await
+}
+
+/// Shows a turn to its end, without a person to ask.
+pub(super) async fn follow(
+    client: &Client,
+    started: SessionStarted,
+    is_json: bool,
+    stops: &mut Stops,
+) -> Result<u8, Trouble> {
     let SessionStarted { id: session, turn, after, .. } = started;
-    let renderer: Box<dyn Renderer + Send> = match options.json {
+    let renderer: Box<dyn Renderer + Send> = match is_json {
         true => Box::new(JsonLines::new(io::stdout(), &session)),
         false => for_people(),
     };
     let followed = Followed { client, session, turn, after, past: after, bond: Bond::Owner };
-    Ok(conversation::run(&followed, renderer, Answerer::Nobody, &mut stops).await?.exit)
+    Ok(conversation::run(&followed, renderer, Answerer::Nobody, stops).await?.exit)
 }
 
 /// Why a conversation was not shortened, in the chat, too.

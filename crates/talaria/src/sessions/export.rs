@@ -112,6 +112,8 @@ impl Writer {
     fn message(&mut self, stored: &StoredMessage, patches: &mut PatchBook) -> String {
         match self {
             Self::Markdown(document) => document.message(stored, patches),
+            // Chat models read it: the conversation continued without this.
+            Self::Jsonl if stored.undone => String::new(),
             Self::Jsonl => json_line(&stored.message),
             Self::Html(page) => page.message(stored, patches),
             Self::Trajectory(trajectory) => trajectory.message(stored, patches),
@@ -204,7 +206,7 @@ mod tests {
         let mut writer = Writer::Jsonl;
         let mut patches = PatchBook::default();
         let said = [Message::user("count"), Message::tool("c", "5 a"), Message::assistant("There are 5.")];
-        let stored = |(seq, message)| StoredMessage { seq, turn: 1, message };
+        let stored = |(seq, message)| StoredMessage { seq, turn: 1, undone: false, message };
         let text: String = (1..).zip(said).map(|said| writer.message(&stored(said), &mut patches)).collect();
         let roles: Vec<String> = text
             .lines()

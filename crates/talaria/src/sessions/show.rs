@@ -1,7 +1,7 @@
 //! One conversation for people: properties, turns, transcript.
 
 use jiff::Timestamp;
-use talaria_core::api::{SessionDetail, SessionOrigin, TurnInfo};
+use talaria_core::api::{ForkOrigin, SessionDetail, SessionOrigin, TurnInfo};
 use talaria_core::event::Stage;
 use talaria_core::outcome::Outcome;
 use talaria_core::transcript::{Message, Role};
@@ -29,6 +29,7 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
         ("runtime", Some(format!("{}{codex}{provider}{model}", info.runtime))),
         ("thread", detail.thread.clone()),
         ("from", detail.origin.as_ref().map(|from| origin(from, look))),
+        ("forked", detail.forked_from.as_ref().map(|from| forked(from, look))),
         ("began", Some(ago(info.created_at, now))),
         ("updated", Some(ago(info.updated_at, now))),
     ];
@@ -50,7 +51,18 @@ pub(super) fn page(detail: &SessionDetail, now: Timestamp, look: Look) -> Styled
         out += "\n";
         out += paint.text(Style::DIM, &older) + "\n";
     }
-    for message in &detail.messages {
+    let mut is_marked = false;
+    for (place, message) in detail.messages.iter().enumerate() {
+        let is_undone = detail.undone_messages.contains(&place);
+        if is_undone != is_marked {
+            let mark = if is_undone {
+                "(undone: the model does not know this any more)"
+            } else {
+                "(end of what was undone)"
+            };
+            out += StyledText::plain("\n") + paint.text(Style::DIM, mark) + "\n";
+            is_marked = is_undone;
+        }
         out += message_text(message, paint);
     }
     let next = match (&info.task, info.id.short(), info.running) {
@@ -73,6 +85,11 @@ fn origin(origin: &SessionOrigin, look: Look) -> String {
         (None, None) => String::new(),
     };
     format!("{} {}{parent}", origin.program, origin.name)
+}
+
+/// The original of a fork.
+fn forked(from: &ForkOrigin, look: Look) -> String {
+    format!("from {} after turn {}", look::session_id(&from.session, look), from.turn)
 }
 
 fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
@@ -98,6 +115,9 @@ fn turns(turns: &[TurnInfo], now: Timestamp) -> Sheet {
 
 /// State of a turn, in a word or two.
 fn standing(turn: &TurnInfo) -> String {
+    if turn.undone_at.is_some() {
+        return "undone".to_owned();
+    }
     match (&turn.outcome, turn.stage) {
         (Some(report), _) => match &report.outcome {
             Outcome::Failed { code, .. } => format!("failed ({code})"),
@@ -172,6 +192,7 @@ mod tests {
             sent_at: (stage != Stage::Prepared).then(|| at(1000)),
             settled_at: (stage == Stage::Settled).then(|| at(1042)),
             usage: None,
+            undone_at: None,
         }
     }
 
@@ -206,6 +227,7 @@ mod tests {
             turn(2, Some(Outcome::Interrupted { by: Who::User }), Stage::Settled),
             turn(3, None, Stage::Accepted),
             turn(4, None, Stage::Prepared),
+            TurnInfo { undone_at: Some(at(1045)), ..turn(5, Some(Outcome::Completed), Stage::Settled) },
         ];
         let (thread, codex) = (Some("t-1".to_owned()), Some("0.166.0".to_owned()));
         let reviews = vec![ReviewInfo {
@@ -223,10 +245,12 @@ mod tests {
             thread,
             codex,
             origin: None,
+            forked_from: Some(ForkOrigin { session: SessionId::new("0199bfff"), turn: 1 }),
             turns,
             reviews,
             budgets: Vec::new(),
             messages,
+            undone_messages: vec![3],
             older_messages: 3,
         };
         let look = Look { color: false, width: Some(90), live: true, unicode: true };

@@ -42,6 +42,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria exec --attach", "needs a running turn"),
     ("talaria providers test", "asks a provider; the tests of own_loop do"),
     ("talaria sessions compact", "asks a model; the tests of own_loop do"),
+    ("talaria sessions fork ID --before-compaction", "needs a compaction; the tests of the engine have one"),
     ("talaria task steer", "needs a running turn"),
     ("talaria task interrupt", "needs a running turn"),
     ("talaria skills diff", "needs a proposal of a model; its own tests make one"),

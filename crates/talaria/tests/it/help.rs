@@ -9,7 +9,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn every_help_text_has_an_example_and_is_as_it_was() {
     let scene = Scene::empty().await;
-    let texts: [(&[&str], ExpectFile); 64] = [
+    let texts: [(&[&str], ExpectFile); 67] = [
         (&["--help"], expect_file!["help/talaria.txt"]),
         (&["exec", "--help"], expect_file!["help/exec.txt"]),
         (&["task", "--help"], expect_file!["help/task.txt"]),
@@ -70,6 +70,9 @@ async fn every_help_text_has_an_example_and_is_as_it_was() {
         (&["codex-runtime", "--help"], expect_file!["help/codex-runtime.txt"]),
         (&["demo", "--help"], expect_file!["help/demo.txt"]),
         (&["resume", "--help"], expect_file!["help/resume.txt"]),
+        (&["sessions", "fork", "--help"], expect_file!["help/sessions-fork.txt"]),
+        (&["sessions", "undo", "--help"], expect_file!["help/sessions-undo.txt"]),
+        (&["sessions", "retry", "--help"], expect_file!["help/sessions-retry.txt"]),
         (&["sessions", "rename", "--help"], expect_file!["help/sessions-rename.txt"]),
         (&["help", "--help"], expect_file!["help/help.txt"]),
         (&["doctor", "--help"], expect_file!["help/doctor.txt"]),

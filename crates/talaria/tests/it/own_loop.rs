@@ -9,6 +9,7 @@ mod compacting;
 mod confined;
 mod counting;
 mod fallback;
+mod forking;
 mod fronts;
 mod hints;
 mod hooking;

@@ -3,7 +3,7 @@
 //!
 //! `fault` names what is done and when, `lane` is a home on which it is done, `play` does it, `audit` counts what must not
 //! happen; `words` does the same to what is said to a turn that runs, or waits for it, `calls` to calls of
-//! Talaria's own tools, `delegation` to results of delegated tasks, `review` to reviews of finished turns, `own_loop` to turns of the
+//! Talaria's own tools, `delegation` to results of delegated tasks, `review` to reviews of finished turns, `rewinding` to forks and undone turns, `own_loop` to turns of the
 //! built-in loop. `TALARIA_FAULT=<text>` plays only the faults whose name contains the
 //! text, and reports each.
 
@@ -18,6 +18,7 @@ pub(crate) mod lane;
 mod own_loop;
 mod play;
 mod review;
+mod rewinding;
 mod words;
 
 use std::collections::HashSet;

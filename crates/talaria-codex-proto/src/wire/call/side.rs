@@ -1,4 +1,4 @@
-//! Calls that ask the model of a conversation a side question, which is not stored in the conversation.
+//! Calls that ask the model of a conversation a side question, which is not stored in the conversation, and copies of threads.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,12 +38,16 @@ pub struct ThreadSampleCancel {
     pub request_id: RequestId,
 }
 
-/// Copies a thread into a new one that Codex keeps in memory alone.
+/// Copies a thread into a new one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadFork {
     pub thread_id: ThreadId,
+    /// Whether Codex keeps it in memory alone.
     pub ephemeral: bool,
+    /// The last turn that is copied; only newer versions read it (`Version::forks_at_turns`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_turn_id: Option<TurnId>,
     /// Leaves the earlier turns out of the answer; 0.166 refuses a long thread otherwise.
     pub exclude_turns: bool,
     #[serde(flatten)]
@@ -51,7 +55,8 @@ pub struct ThreadFork {
 }
 
 impl ThreadFork {
-    /// Copies a thread, with what is asked of the copy. Who is asked, instructions and tools come from the source.
+    /// Copies a thread for as long as Codex runs, with what is asked of the copy. Who is asked, instructions and tools come from
+    /// the source.
     pub fn new(thread_id: ThreadId, asked: &ThreadStart) -> Self {
         let settings = ThreadStart {
             approvals_reviewer: None,
@@ -59,6 +64,19 @@ impl ThreadFork {
             developer_instructions: None,
             ..ThreadResume::new(thread_id.clone(), asked).settings
         };
-        Self { thread_id, ephemeral: true, exclude_turns: true, settings }
+        Self { thread_id, ephemeral: true, last_turn_id: None, exclude_turns: true, settings }
     }
+
+    /// The same for a copy that is kept, up to this turn or whole.
+    pub fn kept(thread_id: ThreadId, asked: &ThreadStart, last_turn_id: Option<TurnId>) -> Self {
+        Self { ephemeral: false, last_turn_id, ..Self::new(thread_id, asked) }
+    }
+}
+
+/// Removes turns from the end of a thread. Only older versions have it (`Version::forks_at_turns`).
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadRollback {
+    pub thread_id: ThreadId,
+    pub num_turns: u32,
 }

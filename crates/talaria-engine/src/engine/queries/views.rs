@@ -91,6 +91,7 @@ pub(crate) fn turn(turn: &TurnRow) -> TurnInfo {
         sent_at: turn.sent_at.map(time),
         settled_at: turn.settled_at.map(time),
         usage: turn.usage.as_deref().and_then(|usage| serde_json::from_str(usage).ok()),
+        undone_at: turn.undone_at.map(time),
     }
 }
 

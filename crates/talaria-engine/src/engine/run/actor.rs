@@ -122,6 +122,11 @@ impl Actor {
             match work {
                 Work::Turn(surroundings) => self.surroundings = surroundings,
                 Work::Recover(place) => self.place = place,
+                Work::Rewound => {
+                    self.leave_thread().await;
+                    self.handle.done();
+                    continue;
+                }
                 Work::Review => {
                     // It begins while the next work is waited for.
                     self.handle.done();
@@ -162,6 +167,13 @@ impl Actor {
             (true, false) => TASK_PATIENCE,
             (false, _) if self.is_exec => EXEC_PATIENCE,
             (false, _) => PATIENCE,
+        }
+    }
+
+    /// Gives up the open thread: it is not the conversation's any more.
+    async fn leave_thread(&mut self) {
+        if let Some(conversation) = self.conversation.take() {
+            conversation.release().await;
         }
     }
 
@@ -211,6 +223,10 @@ impl Actor {
             .session(&self.id)
             .await?
             .ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
+        // A turn was undone, and its successor was recorded before this task heard of it.
+        if row.started.is_none() {
+            self.leave_thread().await;
+        }
         let task = self.card(&row).await?;
         self.is_task = task.is_some();
         self.is_exec = row.kind == talaria_store::SessionKind::Exec;

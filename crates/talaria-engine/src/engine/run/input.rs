@@ -88,6 +88,11 @@ pub(crate) fn shown(input: &[InputPart]) -> String {
     redact(&input_text(input)).to_string()
 }
 
+/// Is the shown form all of the input, so that it can be sent again?
+pub(crate) fn is_plain(input: &[InputPart]) -> bool {
+    matches!(input, [InputPart::Text { text }] if shown(input) == *text)
+}
+
 /// The first line of what was said, in one short line.
 pub(crate) fn title(shown: &str) -> String {
     let line = shown.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("(no text)");
@@ -108,6 +113,11 @@ mod tests {
             InputPart::Text { text: "use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD".to_owned() },
             InputPart::LocalImage { path: "/a.png".to_owned() },
         ]);
+        assert!(
+            is_plain(&text("fix the\ntest"))
+                && !is_plain(&text("use sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"))
+        );
+        assert!(!is_plain(&[InputPart::LocalImage { path: "/a.png".to_owned() }]) && !is_plain(&[]));
         assert!(!shown.contains("abcdefghijkl") && shown.ends_with("\n[image /a.png]"), "{shown}");
     }
 

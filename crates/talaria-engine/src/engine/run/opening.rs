@@ -10,7 +10,7 @@ use talaria_core::outcome::{FailureCode, Outcome, Report};
 use talaria_core::request::{Answer, Who};
 use talaria_core::tool::OfferedTool;
 use talaria_core::transcript::Message;
-use talaria_store::{RequestFilter, RequestRow, RequestState, StoreError, TurnRow};
+use talaria_store::{MessageRow, RequestFilter, RequestRow, RequestState, StoreError, TurnRow};
 
 use crate::engine::journal::EngineServices;
 use crate::engine::journal::asker::Asker;
@@ -52,18 +52,28 @@ pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Report {
 
 /// The newest part of a session's transcript.
 pub(crate) async fn messages(shelf: &EngineServices, session: &SessionId) -> Vec<Message> {
-    let kept = shelf.store.last_messages(session, REMEMBERED).await.unwrap_or_default();
+    let kept = said(shelf, session).await.unwrap_or_default();
     kept.iter().filter_map(|message| serde_json::from_str(&message.json).ok()).collect()
 }
 
-/// The same without the turn that is next: a thread that starts for it gets the rest as its past.
+/// The newest messages, without those of undone turns.
+async fn said(shelf: &EngineServices, session: &SessionId) -> Result<Vec<MessageRow>, StoreError> {
+    let undone = shelf.store.undone_turns(session).await?;
+    let mut kept = shelf.store.last_messages(session, REMEMBERED).await?;
+    kept.retain(|message| message.turn.is_none_or(|turn| !undone.contains(&turn)));
+    Ok(kept)
+}
+
+/// The same after a turn, without the turn that is next: a thread that starts for it gets the rest as its past.
 pub(crate) async fn earlier_messages(
     shelf: &EngineServices,
     session: &SessionId,
+    after: i64,
 ) -> Result<Vec<Message>, StoreError> {
     let next = shelf.store.next_unsettled(session).await?.map(|turn| turn.ordinal);
-    let kept = shelf.store.last_messages(session, REMEMBERED).await?;
+    let kept = said(shelf, session).await?;
     let earlier = kept.iter().filter(|message| next.is_none() || message.turn != next);
+    let earlier = earlier.filter(|message| message.turn.is_none_or(|turn| turn > after));
     Ok(earlier.filter_map(|message| serde_json::from_str(&message.json).ok()).collect())
 }
 

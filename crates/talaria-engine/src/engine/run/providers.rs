@@ -1,6 +1,6 @@
 //! Which runtime and which model provider a turn has, and where the keys of providers come from.
 //!
-//! A new conversation gets its runtime from its provider and the configuration, and keeps it. Keys stay in memory: an engine
+//! A new conversation gets its runtime from its provider and the configuration; a prompt can change it (`switching`). Keys stay in memory: an engine
 //! learns them from the environment of the commands that call it, and forgets them when it ends.
 
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use talaria_core::api::{LocalCaller, NewTurn, Problem, ProblemCode};
 use talaria_core::config::Config;
 use talaria_core::ids::SessionId;
 use talaria_core::next_step::NextStep;
-use talaria_core::provider::OPENAI_PROVIDER;
+use talaria_core::provider::{CODEX_PROVIDER, OPENAI_PROVIDER};
 use talaria_core::runtime::{Runtime, RuntimeChoice, is_rerouted, runtime_for};
 use talaria_home::home::TalariaHome;
 use talaria_store::SessionRow;
@@ -28,23 +28,41 @@ use crate::engine::run::settings::Settings;
 /// How many models an error names at most.
 const NAMED_MODELS: usize = 5;
 
-/// The runtime that a conversation has and keeps.
-pub(crate) fn kept_runtime(session: &SessionRow, turn: &NewTurn) -> Result<Runtime, Problem> {
-    let name = session.id.short();
+/// The runtime that the next turn of a conversation has: its own, unless the turn names another one, or a provider that only the
+/// other one can ask.
+pub(crate) fn next_runtime(session: &SessionRow, turn: &NewTurn) -> Result<Runtime, Problem> {
     let runtime = runtime_of(session).ok_or_else(|| {
         let message = format!("this version does not run conversations of {}", session.runtime);
         Problem::new(ProblemCode::Conflict, message)
     })?;
-    match turn.provider.as_deref() {
-        Some(provider) if runtime == Runtime::CodexAppServer && !is_rerouted(Some(provider)) => {
-            let message = format!(
-                "{name} runs on Codex, which cannot ask {provider}; a conversation keeps its runtime"
-            );
-            Err(Problem::new(ProblemCode::Conflict, message)
-                .try_this("start a new conversation with this provider"))
+    let provider = turn.provider.as_deref();
+    match (provider, turn.runtime) {
+        (Some(name), Some(RuntimeChoice::CodexAppServer)) if !is_rerouted(provider) => {
+            Err(not_for_codex(name))
         }
+        (Some(_), _) if !is_rerouted(provider) => Ok(Runtime::OwnLoop),
+        (_, Some(RuntimeChoice::Off)) => Ok(Runtime::OwnLoop),
+        (_, Some(RuntimeChoice::CodexAppServer)) => Ok(Runtime::CodexAppServer),
+        (Some(name), _) if name.trim().eq_ignore_ascii_case(CODEX_PROVIDER) => Ok(Runtime::CodexAppServer),
         _ => Ok(runtime),
     }
+}
+
+/// The runtime of a conversation, for a turn that must not change it.
+pub(crate) fn kept_runtime(session: &SessionRow, turn: &NewTurn) -> Result<Runtime, Problem> {
+    let next = next_runtime(session, turn)?;
+    if runtime_of(session) == Some(next) {
+        return Ok(next);
+    }
+    let message = format!("{} runs on {}, and keeps that for this", session.id.short(), session.runtime);
+    Err(Problem::new(ProblemCode::Conflict, message)
+        .try_this("send a prompt with the other provider or runtime; a task keeps what it has"))
+}
+
+fn not_for_codex(provider: &str) -> Problem {
+    let message = format!("Codex cannot ask {provider}; only the built-in loop can");
+    Problem::new(ProblemCode::BadRequest, message)
+        .try_this(format!("leave out --runtime, or name the provider {OPENAI_PROVIDER}"))
 }
 
 impl Inner {
@@ -60,9 +78,7 @@ impl Inner {
         if let (Some(name), Some(RuntimeChoice::CodexAppServer)) = (provider, turn.runtime)
             && !is_rerouted(provider)
         {
-            let message = format!("Codex cannot ask {name}; only the built-in loop can");
-            return Err(Problem::new(ProblemCode::BadRequest, message)
-                .try_this(format!("leave out --runtime, or name the provider {OPENAI_PROVIDER}")));
+            return Err(not_for_codex(name));
         }
         let selected = runtime_for(provider, choice, has_codex).map_err(|refused| {
             Problem::new(ProblemCode::BadRequest, refused.to_string())

@@ -22,6 +22,8 @@ pub(crate) enum Work {
     Background,
     /// A review of finished turns is on record.
     Review,
+    /// A turn was undone: the thread that was open is not the conversation's any more.
+    Rewound,
     /// An engine that is gone left turns without an outcome; the place is that of a task of which one runs.
     Recover(Option<TaskPlace>),
 }

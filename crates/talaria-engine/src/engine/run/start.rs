@@ -10,14 +10,16 @@ use talaria_core::input::InputPart;
 use talaria_core::next_step::NextStep;
 use talaria_home::clock::now_ms;
 use talaria_home::faults;
-use talaria_store::{Change, NewAudit, SessionPatch, SessionRow, SessionState, StoreError};
+use talaria_store::{Change, NewAudit, SessionKind, SessionPatch, SessionRow, SessionState, StoreError};
 
 use crate::engine::access::caller::Needs;
 use crate::engine::journal::rows;
 use crate::engine::lifecycle::imports;
 use crate::engine::queries::views;
+use crate::engine::run::basis::ConversationBasis;
 use crate::engine::run::catalog::CheckedTurn;
 use crate::engine::run::input;
+use crate::engine::run::providers::next_runtime;
 use crate::engine::run::resolve::ResolvedTurn;
 use crate::engine::run::runtime::runtime_of;
 use crate::engine::run::session_directory::Work;
@@ -66,7 +68,15 @@ impl Engine {
         let session = self.find(id).await?;
         self.check_drive("start_turn", &session).await?;
         let (resolved, adopted) = match runtime_of(&session) {
-            Some(_) => (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None),
+            Some(runtime) => match next_runtime(&session, &turn)? {
+                next if next == runtime || session.kind == SessionKind::Task => {
+                    (self.resolve_turn(&turn, views::kind(session.kind), &session).await?, None)
+                }
+                next => {
+                    let (resolved, patch) = self.switch_runtime(&session, &turn, next).await?;
+                    (resolved, Some(patch))
+                }
+            },
             None => {
                 let (resolved, patch) = self.adopt(&session, &turn).await?;
                 (resolved, Some(patch))
@@ -87,10 +97,14 @@ impl Engine {
             return Err(busy(&session.id));
         }
         let ordinal = last.map_or(1, |last| last.ordinal + 1);
+        let is_switched = adopted.is_some() && runtime_of(&session).is_some();
         faults::point("before:prepared").await;
         self.inner.hold(&session.id).await?;
         let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
         let audit = self.audit_entry("start_turn");
+        // The other runtime knows nothing of the conversation yet.
+        let left = is_switched.then(|| ConversationBasis::Digest { joined: Some(ordinal) });
+        let adopted = adopted.map(|patch| Adopted { patch, basis: left });
         let started = self.inner.prepare(&session, row, resolved.settings.clone(), adopted, audit).await?;
         faults::point("after:prepared").await;
         let codex = resolved.program();
@@ -125,6 +139,13 @@ impl Engine {
         };
         Ok((resolved, patch))
     }
+}
+
+/// What changes with a conversation that the turn's runtime did not have.
+pub(crate) struct Adopted {
+    patch: SessionPatch,
+    /// What it begins with there, if it was on the other runtime.
+    basis: Option<ConversationBasis>,
 }
 
 impl Inner {
@@ -179,6 +200,7 @@ impl Inner {
     ) -> Result<talaria_store::NewTurnRow, Problem> {
         Ok(talaria_store::NewTurnRow {
             input_text: input::shown(input),
+            is_plain: input::is_plain(input),
             limit_ms: limit_ms.and_then(|limit| i64::try_from(limit).ok()),
             ..self.sealed_row(ordinal, &input::to_json(input))?
         })
@@ -202,31 +224,46 @@ impl Inner {
         })
     }
 
+    /// The changes that record a turn.
+    pub(crate) async fn new_turn_changes(
+        &self,
+        session: &SessionRow,
+        row: talaria_store::NewTurnRow,
+        settings: Settings,
+        adopted: Option<Adopted>,
+    ) -> Result<Vec<Change>, Problem> {
+        let earlier = Settings::of_row(session);
+        // The model of one runtime means nothing to the other.
+        let settings = settings.after(earlier.as_ref().filter(|_| adopted.is_none()));
+        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
+        let (patch, basis) = adopted.map(|adopted| (adopted.patch, adopted.basis)).unzip();
+        self.check_not_left(session, row.ordinal).await?;
+        let said = rows::prompt(row.ordinal, &row.input_text);
+        let left = basis.flatten().map(|basis| Change::Rebase(basis.to_json()));
+        let further = [
+            Change::NewTurn(row),
+            Change::Message(said),
+            Change::Session(SessionPatch {
+                state: Some(SessionState::Running),
+                settings: serde_json::to_string(&settings).ok(),
+                ..patch.unwrap_or_default()
+            }),
+        ];
+        Ok(left.into_iter().chain(further).collect())
+    }
+
     /// Writes a turn down. When this returns, it will be run, whatever happens to this engine.
     pub(crate) async fn prepare(
         &self,
         session: &SessionRow,
         row: talaria_store::NewTurnRow,
         settings: Settings,
-        adopted: Option<SessionPatch>,
+        adopted: Option<Adopted>,
         audit: NewAudit,
     ) -> Result<SessionStarted, Problem> {
-        let earlier = Settings::of_row(session);
-        let settings = settings.after(earlier.as_ref());
-        let settings = if session.alias.is_some() { settings.at_home_of(earlier) } else { settings };
         let ordinal = row.ordinal;
-        self.check_not_left(session, ordinal).await?;
-        let said = rows::prompt(ordinal, &row.input_text);
-        let changes = vec![
-            Change::NewTurn(row),
-            Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }),
-            Change::Message(said),
-            Change::Session(SessionPatch {
-                state: Some(SessionState::Running),
-                settings: serde_json::to_string(&settings).ok(),
-                ..adopted.unwrap_or_default()
-            }),
-        ];
+        let mut changes = self.new_turn_changes(session, row, settings, adopted).await?;
+        changes.push(Change::Audit(NewAudit { session: Some(session.id.to_string()), ..audit }));
         self.write(&session.id, changes).await.map_err(|error| match error {
             // Another client had the same turn recorded since the last one was looked for.
             StoreError::Conflict(_) => busy(&session.id),
@@ -238,7 +275,7 @@ impl Inner {
 }
 
 /// A turn of another client runs there.
-fn busy(session: &SessionId) -> Problem {
+pub(crate) fn busy(session: &SessionId) -> Problem {
     let step = NextStep::FollowTurn { session: session.short().to_owned() };
     Problem::new(ProblemCode::Busy, "a turn runs on this session already").next(step)
 }

@@ -114,9 +114,15 @@ impl Inner {
             }
             RecallWish::Read { session: id, around } => {
                 let row = self.seen(session, rights, id).await?;
-                let messages = self.passage(&row.id, *around).await.map_err(|error| unread(&error))?;
-                ReadPassage { session: &row, messages: &messages, is_full: messages.len() >= READ as usize }
-                    .page(arguments.page)
+                let read = async {
+                    let undone = self.shelf.store.undone_turns(&row.id).await?;
+                    let mut messages = self.passage(&row.id, *around).await?;
+                    let is_full = messages.len() >= READ as usize;
+                    messages.retain(|message| message.turn.is_none_or(|turn| !undone.contains(&turn)));
+                    Ok((messages, is_full))
+                };
+                let (messages, is_full) = read.await.map_err(|error| unread(&error))?;
+                ReadPassage { session: &row, messages: &messages, is_full }.page(arguments.page)
             }
         }
     }

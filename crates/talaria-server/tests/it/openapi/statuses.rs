@@ -113,6 +113,9 @@ pub(crate) fn message(scene: &Scene, route: &Route) -> Value {
         "interrupt" => json!({ "by": "user" }),
         "compact" => json!({ "caller": caller }),
         "change_permissions" => json!({ "mode": "auto" }),
+        "fork" => json!({ "point": "last" }),
+        "undo" => json!({}),
+        "retry" => json!({ "input": [], "caller": caller }),
         "rename" => json!({ "title": "another title" }),
         "shell" => json!({ "cwd": "/", "command": "ls", "caller": caller }),
         "prune" => json!(Prune { keep: Some(0), dry_run: true, ..Prune::default() }),
@@ -216,6 +219,11 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         let call = stage.valid(route, &first.id);
         stage.expect(409, call).await;
     }
+    // A turn runs in the third; in the first none has ended.
+    for (route, id) in [(route::FORK, &first.session), (route::UNDO, &third.id), (route::RETRY, &third.id)] {
+        let call = stage.valid(route, id.as_str());
+        stage.expect(409, call).await;
+    }
     for route in [route::START_TURN, route::COMPACT] {
         let call = stage.valid(route, third.id.as_str());
         stage.expect(409, call).await;
@@ -254,6 +262,7 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         (route::SHELL, ""),
         (route::START_TURN, third.id.as_str()),
         (route::COMPACT, third.id.as_str()),
+        (route::RETRY, third.id.as_str()),
         (route::SEND, second.id.as_str()),
     ];
     for (route, id) in calls {
@@ -261,6 +270,8 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         stage.expect(502, Call::of(route, id).with(&message)).await;
     }
     let call = stage.valid(route::RENAME, third.id.as_str());
+    stage.expect(200, call).await;
+    let call = stage.valid(route::FORK, third.id.as_str());
     stage.expect(200, call).await;
     let call = stage.valid(route::COMPACT, third.id.as_str());
     stage.expect(200, call).await;
@@ -316,6 +327,17 @@ async fn every_route_answers_with_statuses_that_the_document_names() {
         stage.expect(status, Call::of(route::CHANGE_SKILLS, "").with(&wish)).await;
     }
     running(&client, &third.id, compacted).await;
+    let call = stage.valid(route::INTERRUPT, third.id.as_str());
+    stage.expect(204, call).await;
+    for route in [route::RETRY, route::UNDO] {
+        eventually("nothing runs", async || {
+            let detail = client.session(third.id.as_str()).await.ok()?;
+            detail.turns.iter().all(|turn| turn.settled_at.is_some()).then_some(())
+        })
+        .await;
+        let call = stage.valid(route, third.id.as_str());
+        stage.expect(200, call).await;
+    }
 
     // No room.
     let mut flood = Vec::new();

@@ -41,6 +41,11 @@ const MEMORY_ACTIONS: CompletionSource = CompletionSource::Words(&[
 
 const PS_ACTIONS: CompletionSource = CompletionSource::Words(&[("stop", "stop a background command")]);
 
+const FORK_POINTS: CompletionSource = CompletionSource::Words(&[
+    ("--at", "up to this turn"),
+    ("--before-compaction", "before it was last shortened"),
+]);
+
 const SKILL_ACTIONS: CompletionSource = CompletionSource::Words(&[
     ("show", "show a skill"),
     ("proposals", "what models propose"),
@@ -183,6 +188,36 @@ pub const TABLE: &[Definition] = &[
         needs: Needs::Session,
         arguments: &[],
         shape: Shape::Bare(SlashCommand::Compact),
+    },
+    Definition {
+        name: "fork",
+        aliases: &[],
+        usage: "[--at TURN | --before-compaction]",
+        help: "continue this conversation in another one",
+        example: "/fork --before-compaction",
+        needs: Needs::Session,
+        arguments: &[&[FORK_POINTS]],
+        shape: Shape::Words(SlashCommand::Fork),
+    },
+    Definition {
+        name: "undo",
+        aliases: &[],
+        usage: "",
+        help: "undo the last turn; its changes to files stay",
+        example: "/undo",
+        needs: Needs::Session,
+        arguments: &[],
+        shape: Shape::Bare(SlashCommand::Undo),
+    },
+    Definition {
+        name: "retry",
+        aliases: &[],
+        usage: "",
+        help: "undo the last turn and send its input again",
+        example: "/retry",
+        needs: Needs::Session,
+        arguments: &[],
+        shape: Shape::Bare(SlashCommand::Retry),
     },
     Definition {
         name: "rename",

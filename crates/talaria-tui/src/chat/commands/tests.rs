@@ -35,6 +35,10 @@ fn help_lists_every_command() {
         /model [[PROVIDER] MODEL]   choose the model from the next turn on
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
         /compact                    shorten the model's context
+        /fork [--at TURN | --before-compaction]
+                                    continue this conversation in another one
+        /undo                       undo the last turn; its changes to files stay
+        /retry                      undo the last turn and send its input again
         /rename TITLE               change the title of this conversation
         /usage                      show the tokens used and the limits of the account
         /context                    show what every part of the prompt costs

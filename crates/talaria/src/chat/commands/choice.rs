@@ -6,7 +6,7 @@ mod own_loop;
 use talaria_core::api::{ModelOffer, Offers};
 use talaria_core::model_choice::{ModelChoice, check_choice};
 use talaria_core::nearest::nearest;
-use talaria_core::provider::OPENAI_PROVIDER;
+use talaria_core::provider::{CODEX_PROVIDER, OPENAI_PROVIDER};
 use talaria_core::runtime::{Runtime, is_rerouted};
 use talaria_render::plain_line;
 use talaria_tui::chat::commands::SlashCommand;
@@ -27,6 +27,19 @@ pub(super) async fn model(words: Vec<String>, place: &Place) -> Result<Vec<Done>
         ([model], Runtime::OwnLoop) => own_loop::choose(None, model.clone(), place, &used),
         ([provider, model], Runtime::CodexAppServer) if is_rerouted(Some(provider)) => {
             codex_model(model.clone(), place).await
+        }
+        ([provider, model], Runtime::OwnLoop) if provider.eq_ignore_ascii_case(CODEX_PROVIDER) => {
+            let mut done = codex_model(model.clone(), place).await?;
+            for done in &mut done {
+                if let Done::Chosen(chosen, reply) = done {
+                    chosen.provider = Some(CODEX_PROVIDER.to_owned());
+                    if place.session.is_some() {
+                        *reply +=
+                            "this conversation then continues on Codex, with a digest of what was said\n";
+                    }
+                }
+            }
+            Ok(done)
         }
         ([provider, model], _) => own_loop::choose(Some(provider), model.clone(), place, &used),
         _ => Err(Trouble::new(exit::USAGE, "/model takes a model, or a provider and its model")
@@ -60,6 +73,12 @@ async fn in_use(place: &Place) -> Result<InUse, Trouble> {
         }
     };
     let provider = chosen.provider.clone().or(provider);
+    // A choice for the next turn may bring the other runtime.
+    let runtime = match chosen.provider.as_deref() {
+        Some(name) if !is_rerouted(Some(name)) => Runtime::OwnLoop,
+        Some(name) if name.eq_ignore_ascii_case(CODEX_PROVIDER) => Runtime::CodexAppServer,
+        _ => runtime,
+    };
     Ok(InUse { runtime, provider, model: chosen.model.clone().or(model) })
 }
 

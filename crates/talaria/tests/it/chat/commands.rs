@@ -46,6 +46,36 @@ async fn the_live_thread_is_compacted() {
 }
 
 #[tokio::test]
+async fn the_last_turn_is_repeated_and_undone_and_a_fork_is_opened() {
+    let stage = Stage::usual().await;
+    stage.scene.model.push(Reply::say("About apples."));
+    stage.scene.model.push(Reply::say("About pears."));
+    let mut terminal = stage.open(&[]).await;
+    send(&mut terminal, "Fruit?").await;
+    ended(&mut terminal, "About apples.").await;
+    send(&mut terminal, "/retry").await;
+    ended(&mut terminal, "About pears.").await;
+    let screen = terminal.wait_shown("turn 1 was undone").await;
+    assert!(screen.contains("About apples."), "what was said stays on the screen: {}", screen.text());
+    let asked = stage.scene.model.requests().pop().unwrap();
+    assert_eq!((asked.prompt(), asked.assistant_texts()), ("Fruit?", vec![]));
+    send(&mut terminal, "/fork --at x").await;
+    terminal.wait_shown("it is not clear up to where").await;
+    send(&mut terminal, "/fork").await;
+    terminal.wait_shown("forked:").await;
+    stage.scene.model.push(Reply::say("In the fork."));
+    send(&mut terminal, "More?").await;
+    ended(&mut terminal, "In the fork.").await;
+    assert_eq!(stage.scene.model.requests().pop().unwrap().assistant_texts(), ["About pears."]);
+    send(&mut terminal, "/undo").await;
+    terminal.wait_shown("its changes to files stay").await;
+    let listed = stage.scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    assert_eq!(listed.len(), 2, "{listed:?}");
+    quit(terminal).await;
+    stage.close().await;
+}
+
+#[tokio::test]
 async fn conversations_are_listed_resumed_and_exported() {
     let stage = Stage::usual().await;
     stage.scene.model.push(Reply::say("About apples."));

@@ -64,11 +64,12 @@ async fn openai_runs_on_codex_or_on_the_loop_as_the_configuration_says(codex: Co
     scene.run(&["exec", "--resume", session.as_str().unwrap(), "Again."]).await.exits(0);
     let listed = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
     assert_eq!((&listed[0]["id"], &listed[0]["runtime"]), (&session, &json!("own_loop")));
-    // A conversation of Codex refuses a provider that Codex cannot ask.
+    // Codex is not made to ask a provider that it cannot ask.
     let of_codex = listed.iter().find(|session| session["runtime"] == "codex_app_server").unwrap();
-    let resume = ["--resume", of_codex["id"].as_str().unwrap(), "--provider", "anthropic", "--model", "m"];
-    let refused = exec(&scene, &resume).await.exits(1);
-    assert!(refused.to_string().contains("a conversation keeps its runtime"), "{refused}");
+    let id = of_codex["id"].as_str().unwrap();
+    let resume = ["--resume", id, "--provider", "anthropic", "--model", "m", "--runtime", "on"];
+    let refused = exec(&scene, &resume).await.exits(2);
+    assert!(refused.to_string().contains("Codex cannot ask anthropic"), "{refused}");
     // Which runtime each conversation has is on one page.
     let page = scene.run(&["codex-runtime"]).await.exits(0);
     page.prints(&["Newest conversations:", "own_loop", "openai, gpt-5.4", "codex_app_server"]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use talaria_scripted::{ModelRequest, Reply};
 use talaria_testkit::Codex;
 
@@ -10,6 +10,7 @@ use crate::own_loop::{FAMILIES, KEY, exec, scene, scene_with};
 use crate::scene::{Scene, both_versions};
 
 both_versions!(
+    a_conversation_moves_between_codex_and_the_loop_and_each_gets_what_it_missed_once;
     newest:
     a_turn_on_codex_makes_no_request_of_the_loop,
 );
@@ -101,5 +102,70 @@ async fn a_turn_on_codex_makes_no_request_of_the_loop(codex: Codex) {
         exec(&scene, family, &["Is there a cache?"]).await.exits(0).prints(&["The loop answers."]);
         assert!(is_of_loop(&last(&scene)), "{family}");
     }
+    scene.close().await;
+}
+
+/// The digests in a request.
+fn digests(request: &ModelRequest) -> Vec<&str> {
+    let texts = request.user_texts().into_iter();
+    texts.filter(|text| text.contains("<earlier_conversation>")).collect()
+}
+
+/// Sends a prompt to a conversation, which the model answers with `answer to …`.
+async fn said(scene: &Scene, session: &str, more: &[&str], prompt: &str) -> (ModelRequest, Vec<Value>) {
+    scene.model.push(Reply::say(format!("answer to {prompt}")));
+    let all = [&["exec", "--json", "--resume", session][..], more, &[prompt]].concat();
+    let events = scene.run(&all).await.exits(0).events();
+    (last(scene), events)
+}
+
+fn is_warned(events: &[Value]) -> bool {
+    let words = |event: &Value| event["message"].as_str().unwrap_or_default().to_owned();
+    events.iter().any(|event| {
+        event["type"] == "warning" && words(event).contains("reasoning and images are not in it")
+    })
+}
+
+async fn a_conversation_moves_between_codex_and_the_loop_and_each_gets_what_it_missed_once(codex: Codex) {
+    let scene = scene_with(&codex).await;
+    scene.model.push(Reply::say("answer to one"));
+    let started = scene.run(&["exec", "--json", "one"]).await.exits(0).events();
+    let session = started[0]["session"].as_str().unwrap().to_owned();
+    let on_loop = ["--provider", "own-chat", "--model", "tiny"];
+    let (asked, events) = said(&scene, &session, &on_loop, "two").await;
+    assert_eq!(format!("{:?}", asked.family), "Chat");
+    assert!(is_warned(&events), "{events:#?}");
+    let [digest] = digests(&asked)[..] else { panic!("{}", asked.text) };
+    assert!(
+        digest.contains("one") && digest.contains("answer to one") && !digest.contains("two"),
+        "{digest}"
+    );
+    let (asked, events) = said(&scene, &session, &[], "three").await;
+    assert!(!is_warned(&events), "it is said once");
+    assert_eq!((digests(&asked).len(), asked.assistant_texts()), (1, vec!["answer to two"]));
+
+    let (asked, events) = said(&scene, &session, &["--provider", "openai-codex"], "four").await;
+    assert_eq!(format!("{:?}", asked.family), "Responses");
+    assert!(is_warned(&events), "{events:#?}");
+    let [digest] = digests(&asked)[..] else { panic!("{}", asked.text) };
+    assert!(digest.contains("answer to one") && digest.contains("answer to three"), "{digest}");
+    assert!(!asked.text.contains("You are Talaria, a coding agent"), "Codex asks, not the loop");
+    scene.run(&["stop"]).await.exits(0);
+    let (asked, _) = said(&scene, &session, &[], "five").await;
+    assert_eq!((digests(&asked).len(), asked.assistant_texts()), (1, vec!["answer to four"]));
+
+    for _ in 0..2 {
+        let (asked, events) = said(&scene, &session, &on_loop, "six").await;
+        let [first, second] = digests(&asked)[..] else { panic!("{}", asked.text) };
+        assert!(first.contains("answer to one"), "{first}");
+        assert!(second.contains("answer to four") && second.contains("answer to five"), "{second}");
+        assert!(!second.contains("answer to three"), "the loop has that itself: {second}");
+        assert_eq!(asked.assistant_texts(), ["answer to two", "answer to three"]);
+        assert!(is_warned(&events), "{events:#?}");
+        // What is undone takes its digest along.
+        scene.run(&["sessions", "undo", &session]).await.exits(0);
+    }
+    let shown = scene.run(&["sessions", "list", "--json"]).await.exits(0).json();
+    assert_eq!((shown.len(), &shown[0]["runtime"]), (1, &json!("own_loop")), "it is one conversation");
     scene.close().await;
 }

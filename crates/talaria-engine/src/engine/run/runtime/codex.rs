@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use talaria_codex::attach::AttachThreadError;
+use talaria_codex::branch::{self, BranchError};
 use talaria_codex::client::{CallError, pause};
 use talaria_codex::conversation::{BackgroundNews, CodexConversation, Options, Past, Reading};
 use talaria_codex::current::CurrentHost;
@@ -27,6 +28,7 @@ use talaria_store::{SessionRow, StoreError, TurnRow};
 
 use crate::engine::Inner;
 use crate::engine::run::background::KeptCommand;
+use crate::engine::run::basis::ConversationBasis;
 use crate::engine::run::opening::{self, Opened, Purpose, failed};
 use crate::engine::run::runtime::FollowedAgain;
 use crate::engine::run::servers::HostLogging;
@@ -189,8 +191,33 @@ struct Opening<'a> {
 impl Opening<'_> {
     async fn start(self) -> Result<(CodexRuntime, Opened), Box<Report>> {
         let host = self.logged_in().await?;
+        let basis = ConversationBasis::of_row(self.row);
+        let mut impossible = None;
+        if let Some(point) = basis.clone().and_then(ConversationBasis::branch_point) {
+            self.refuse_older(&host)?;
+            match branch::branch(&host, &point, &self.asked).await {
+                Ok(thread) => {
+                    let (warnings, past) = (thread.warnings.clone(), self.past().await);
+                    let conversation = self.conversation(host, thread, past);
+                    return Ok((conversation, Opened { warnings, ..Opened::default() }));
+                }
+                Err(BranchError::Impossible(why)) => impossible = Some(why),
+                Err(BranchError::Thread(error)) => return Err(Box::new(no_thread(&error))),
+            }
+        }
         let thread = host.start_thread(&self.asked).await.map_err(|error| Box::new(no_thread(&error)))?;
         let mut warnings = thread.warnings.clone();
+        if basis.is_some() {
+            let past = self.earlier().await.map_err(|error| Box::new(unread(&error)))?;
+            let seeded = revival::seed(&host, &thread.started.thread, &past.digest()).await;
+            let bytes = seeded.map_err(|error| Box::new(no_thread(&error.into())))?;
+            warnings.extend(digest_note(bytes, impossible));
+            let conversation = self.conversation(host, thread, past);
+            return Ok((
+                conversation,
+                Opened { warnings, contract: Some(self.contract()), ..Opened::default() },
+            ));
+        }
         let past = match self.imported().await.map_err(|error| Box::new(unread(&error)))? {
             Some((program, past)) => {
                 let seeded = revival::seed(&host, &thread.started.thread, &past.digest()).await;
@@ -387,18 +414,37 @@ impl Opening<'_> {
     async fn imported(&self) -> Result<Option<(String, Past)>, StoreError> {
         let shelf = &self.engine.shelf;
         let Some(origin) = shelf.store.origin(&self.row.id).await? else { return Ok(None) };
-        let messages = opening::earlier_messages(shelf, &self.row.id).await?;
-        Ok(Some((origin.program, Past { messages, ..Past::default() })))
+        Ok(Some((origin.program, self.earlier().await?)))
+    }
+
+    /// What was said in the turns that count, for a thread that knows nothing of it.
+    async fn earlier(&self) -> Result<Past, StoreError> {
+        let messages = opening::earlier_messages(&self.engine.shelf, &self.row.id, 0).await?;
+        Ok(Past { messages, ..Past::default() })
+    }
+
+    /// An older Codex never opens a thread of a newer one.
+    fn refuse_older(&self, host: &Host) -> Result<(), Box<Report>> {
+        let kept = self.row.codex_version.as_deref().and_then(|version| version.parse().ok());
+        match kept {
+            Some(kept) if *host.version() < kept => {
+                let found = host.version().clone();
+                Err(Box::new(not_revived(&RevivalError::Older { kept, found })))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Earlier facts about the conversation.
     async fn past(&self) -> Past {
         let store = &self.engine.shelf.store;
         let turns = store.last_turns(&self.row.id, None, u32::MAX).await.unwrap_or_default();
-        let settled = turns.iter().filter(|turn| turn.settled_at.is_some());
+        let settled = turns.iter().filter(|turn| turn.settled_at.is_some() && turn.undone_at.is_none());
         let last_turn = settled.clone().filter_map(|turn| turn.codex_turn.clone()).next_back();
         let usage = |turn: &TurnRow| serde_json::from_str::<Usage>(turn.usage.as_deref()?).ok();
-        let total = settled.filter_map(usage).fold(Usage::default(), Usage::plus);
+        let mut total = settled.filter_map(usage).fold(Usage::default(), Usage::plus);
+        // Codex's own total of a copy, or of a thread that began with a digest, is another one: its first report says which.
+        total.partial |= self.row.basis.is_some();
         let messages = opening::messages(&self.engine.shelf, &self.row.id).await;
         Past { last_turn, total, messages }
     }
@@ -415,6 +461,17 @@ async fn check_login(host: &Host) -> Result<(), Box<Report>> {
         return Err(Box::new(failed(FailureCode::Auth, why)));
     }
     Ok(())
+}
+
+/// What a person should know about a conversation that continues from a digest.
+fn digest_note(bytes: usize, impossible: Option<String>) -> Option<String> {
+    let why = impossible.map(|why| format!(" (Codex could not copy its thread: {why})")).unwrap_or_default();
+    (bytes > 0).then(|| {
+        format!(
+            "this conversation continues on a new thread of Codex that has a digest of what was said before; results of \
+             tools, reasoning and images are not in it{why}"
+        )
+    })
 }
 
 fn unread(error: &StoreError) -> Report {

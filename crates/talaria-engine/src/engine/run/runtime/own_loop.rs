@@ -66,6 +66,7 @@ use tokio::sync::mpsc;
 
 use crate::engine::Inner;
 use crate::engine::journal::Journal;
+use crate::engine::run::basis::ConversationBasis;
 use crate::engine::run::budget::{has_money, unpriced};
 use crate::engine::run::opening::{Opened, Purpose, earlier_messages, failed};
 use crate::engine::run::provider_health::ProviderHealth;
@@ -85,6 +86,9 @@ use turn::{LoopDeed, LoopStart, RunningLoop};
 
 /// The most model requests of a turn.
 const MOST_ROUNDS: u32 = 200;
+/// Says what a conversation does not know that continues from a digest.
+const DIGEST_NOTE: &str = "this conversation continues on the built-in loop, which has a digest of what was said before; results of \
+                           tools, reasoning and images are not in it";
 /// The shell that reads the lines of `run`.
 const SHELL: &str = "/bin/bash";
 const PLAIN_SHELL: &str = "/bin/sh";
@@ -106,7 +110,7 @@ pub(crate) struct LoopRuntime {
     program: Option<SandboxProgram>,
     /// The memory that a new conversation is begun with.
     memory: Option<String>,
-    /// A digest of what was said before it was imported.
+    /// A digest of what was said elsewhere, until the history has it.
     past: Option<String>,
     /// Note for the model, with its next input, about permissions that a person changed.
     changed: Option<String>,
@@ -201,15 +205,26 @@ pub(super) async fn open(
     if is_new {
         opened.warnings.extend(wanted.notes().iter().cloned());
         if let Some(program) = imported_from(engine, row).await? {
-            past = digest_of_past(engine, row).await?;
+            past = digest_of_past(engine, row, 0).await?;
             opened.warnings.push(format!(
                 "this conversation came from {program}; it continues on the built-in loop with a digest of what was said"
             ));
+        } else if row.basis.is_some() {
+            past = digest_of_past(engine, row, 0).await?;
+            opened.warnings.extend(past.is_some().then(|| DIGEST_NOTE.to_owned()));
         }
         let opening = engine.opening_memory(row, &config).await;
         opening.append_to(&mut memory);
         opened.warnings.extend(engine.record_memory(row, &opening).await);
         opened.warnings.extend(opening.warnings);
+    }
+    let joined = ConversationBasis::of_row(row).and_then(|basis| basis.joined());
+    if let (Some(joined), false, Purpose::Send) = (joined, is_new, purpose) {
+        let log = log::read(&engine.shelf, &row.id).await.map_err(|error| not_sent(error.to_string()))?;
+        if log.turns.iter().all(|turn| *turn < joined) {
+            past = digest_of_past(engine, row, log.turns.last().copied().unwrap_or(0)).await?;
+            opened.warnings.extend(past.is_some().then(|| DIGEST_NOTE.to_owned()));
+        }
     }
     let tools = offered_tools(&config);
     let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
@@ -246,8 +261,10 @@ async fn imported_from(engine: &Inner, row: &SessionRow) -> Result<Option<String
     Ok(origin.map(|origin| origin.program))
 }
 
-async fn digest_of_past(engine: &Inner, row: &SessionRow) -> Result<Option<String>, Box<Report>> {
-    let messages = earlier_messages(&engine.shelf, &row.id).await.map_err(|error| unread_past(&error))?;
+/// A digest of what was said after a turn; none if nothing was.
+async fn digest_of_past(engine: &Inner, row: &SessionRow, after: i64) -> Result<Option<String>, Box<Report>> {
+    let messages =
+        earlier_messages(&engine.shelf, &row.id, after).await.map_err(|error| unread_past(&error))?;
     Ok(framed_digest(&Past { messages, ..Past::default() }.digest()))
 }
 
@@ -366,14 +383,14 @@ impl LoopRuntime {
                 journal.change(Change::History(row));
                 next += 1;
                 self.changed = None;
-                if let Some(past) = &self.past {
-                    parts.insert(0, LogPart::text(past.clone()));
-                }
                 head
             }
         };
         if !is_compaction {
             parts.extend(self.changed.take().map(LogPart::text));
+        }
+        if let Some(past) = self.past.as_ref().filter(|_| !is_compaction) {
+            parts.insert(0, LogPart::text(past.clone()));
         }
         let said = (!is_compaction).then_some(LogItem::User { parts });
         for item in left.into_iter().chain(said) {
@@ -406,6 +423,10 @@ impl LoopRuntime {
             }
         }
         journal.keep().await.map_err(|error| Box::new(failed(FailureCode::Other, error.to_string())))?;
+        if !is_compaction {
+            // The history has it now.
+            self.past = None;
+        }
         let known = (self.servers(&head.server_tools), ProjectHints::new(&self.cwd, &entries));
         let models = self.models(&provider, journal);
         let setup =

@@ -24,7 +24,7 @@ fn a_slash_lists_commands_with_their_help() {
         |  /model      choose the model from the next turn on
         |  /reasoning  choose the reasoning effort from the next turn
         |  /compact    shorten the model's context
-        |  … 20 more
+        |  … 23 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -45,7 +45,7 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  … 20 more
+        |  … 23 more
         |  /steer          send a message to the…
         |  /queue          queue a message for t…
         |  /codex-runtime  show or choose the ru…
@@ -70,6 +70,7 @@ fn enter_sends_as_typed_unless_something_was_chosen() {
         › /re▏
         |  /resume     resume a conversation, or choose one
         |› /reasoning  choose the reasoning effort from the next turn
+        |  /retry      undo the last turn and send its input again
         |  /rename     change the title of this conversation
         |  /requests   list the open requests
     "#]]

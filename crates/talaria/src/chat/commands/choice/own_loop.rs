@@ -4,7 +4,7 @@
 use talaria_agent::profile::ProviderProfile;
 use talaria_core::nearest::nearest;
 use talaria_core::next_step::NextStep;
-use talaria_core::runtime::{Runtime, is_rerouted};
+use talaria_core::runtime::Runtime;
 use talaria_render::plain_line;
 use talaria_tui::chat::commands::SlashCommand;
 use talaria_tui::chat::contract::News;
@@ -69,12 +69,6 @@ pub(super) fn choose(
     used: &InUse,
 ) -> Result<Vec<Done>, Trouble> {
     let name = provider.or(used.provider.as_deref()).unwrap_or_default();
-    if place.session.is_some() && used.runtime == Runtime::CodexAppServer && !is_rerouted(Some(name)) {
-        let message =
-            format!("this conversation runs on Codex, which cannot ask {name}; it keeps its runtime");
-        return Err(Trouble::new(exit::USAGE, message)
-            .try_this(format!("/new begins another conversation; then /model {name} {model}")));
-    }
     let providers = providers(&place.context);
     let Some(known) = find(&providers, name) else {
         return Err(Trouble::new(exit::USAGE, format!("there is no provider {name:?}")).try_this(
@@ -88,6 +82,9 @@ pub(super) fn choose(
     };
     let profile = &known.provider.profile;
     let mut reply = format!("{model} of {} is requested from the next turn on\n", profile.name);
+    if place.session.is_some() && used.runtime == Runtime::CodexAppServer {
+        reply += "this conversation then continues on the built-in loop, with a digest of what was said\n";
+    }
     let models = profile.known_models();
     if !models.is_empty() && !models.contains(&model) {
         let near = nearest(&model, models.iter().map(String::as_str));

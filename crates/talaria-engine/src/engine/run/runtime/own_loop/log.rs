@@ -71,9 +71,10 @@ pub(super) enum LogError {
     Sealed,
 }
 
-/// Reads the history of a session.
+/// Reads the history of a session, without what was said and done in undone turns.
 pub(super) async fn read(services: &EngineServices, session: &SessionId) -> Result<StoredLog, LogError> {
     let mut log = StoredLog::default();
+    let undone = services.store.undone_turns(session).await?;
     loop {
         let from = i64::try_from(log.next).unwrap_or(i64::MAX);
         let page = services.store.model_history(session, from, PAGE).await?;
@@ -83,6 +84,8 @@ pub(super) async fn read(services: &EngineServices, session: &SessionId) -> Resu
             let json = services.seal.reveal(&row.sealed).ok_or(LogError::Sealed)?;
             match serde_json::from_str(&json).map_err(|_| LogError::Sealed)? {
                 StoredEntry::Head(head) => log.head = Some(head),
+                // The turn was undone: no request has it any more.
+                StoredEntry::Log(_) if undone.contains(&row.ordinal) => {}
                 StoredEntry::Log(entry) => {
                     log.entries.push(entry);
                     log.turns.push(row.ordinal);
