@@ -91,7 +91,7 @@ fn text_of_item(item: &LogItem) -> String {
         LogItem::Reasoning { summary, text } => [summary.join("\n"), text.join("\n")].concat(),
         LogItem::Operator { text } | LogItem::Summary { text, .. } => text.clone(),
         LogItem::Call { input, .. } => input.as_str().to_owned(),
-        LogItem::ServerTool { name } | LogItem::Unknown { name } => name.clone(),
+        LogItem::ServerTool { name, .. } | LogItem::Unknown { name } => name.clone(),
         LogItem::NotCompacted { .. } => String::new(),
     }
 }

@@ -22,6 +22,7 @@ mod responses;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use head::own_name;
 pub use head::{LoopToolSpec, RequestHead};
 use json::Bytes;
 
@@ -99,7 +100,7 @@ impl RequestRenderer {
             takes_images,
             out: Rendering {
                 body: Bytes::default(),
-                digest: head.digest(),
+                digest: head.digest(profile),
                 spans: Vec::new(),
                 left_out: Vec::new(),
                 pending: Vec::new(),

@@ -13,6 +13,11 @@ use talaria_core::item::{Item, ItemBody};
 use crate::family::ModelFamily;
 use crate::rendered::PrefixDigest;
 
+/// The name of the tool that searches the web, ours and those of providers.
+pub const WEB_SEARCH: &str = "web_search";
+/// How the names of items end that are results of the provider's own tools.
+const SERVER_RESULT: &str = "_tool_result";
+
 /// The endpoint and the account that vendor bytes belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ModelIssuer {
@@ -240,6 +245,9 @@ pub enum LogItem {
     ServerTool {
         /// The tool.
         name: String,
+        /// What it was asked, if that is readable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        query: Option<String>,
     },
     /// An item that this build does not know.
     Unknown {
@@ -272,7 +280,12 @@ impl LogItem {
             Self::Reasoning { summary, text } => {
                 ItemBody::Reasoning { summary: summary.clone(), content: text.clone() }
             }
-            Self::ServerTool { name } => {
+            Self::ServerTool { name, query } if name == WEB_SEARCH => {
+                ItemBody::WebSearch { query: query.clone().unwrap_or_default(), action: None }
+            }
+            // What the tool before it returned.
+            Self::ServerTool { name, .. } if name.ends_with(SERVER_RESULT) => return None,
+            Self::ServerTool { name, .. } => {
                 ItemBody::ToolOutput { namespace: None, tool: name.clone(), result: Default::default() }
             }
             _ => return None,

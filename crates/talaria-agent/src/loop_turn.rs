@@ -430,7 +430,11 @@ impl LoopTurn {
 
     /// Notes the price of an attempt and adds what it cost.
     fn book(&mut self, prices: &[PriceTier], ended: &mut EndedAttempt) {
-        ended.price = ended.tokens.price(prices);
+        // The provider's own tools have prices of their own, which only the provider can add.
+        let has_server_tool =
+            ended.entries.iter().any(|entry| matches!(entry.item, LogItem::ServerTool { .. }));
+        let is_known = ended.tokens.cost.is_some() || !has_server_tool;
+        ended.price = ended.tokens.price(prices).filter(|_| is_known);
         let mut spent = ended.tokens.usage();
         // Without the last word of the provider, what it reported is a lower bound.
         spent.partial |= !matches!(

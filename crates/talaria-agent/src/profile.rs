@@ -19,8 +19,8 @@ pub use builtin::{builtin_profile, builtin_profiles};
 pub use configured::{ConfiguredProvider, KeyRules, configured_providers};
 pub use facts::{ModelFacts, ModelFactsSource, PriceTier};
 pub use quirks::{
-    CacheMarking, CallIdRule, InlineThinking, OperatorRole, OutputLimitField, ProviderQuirks, ReasoningField,
-    ReasoningReturn, ThinkingParam, ToolContentForm,
+    CacheMarking, CallIdRule, InlineThinking, OperatorRole, OutputLimitField, ProviderQuirks, ProviderSearch,
+    ReasoningField, ReasoningReturn, ThinkingParam, ToolContentForm,
 };
 
 /// How a provider wants the key.
@@ -83,6 +83,8 @@ pub struct ProviderProfile {
     pub quirks: ProviderQuirks,
     /// How long silence may last.
     pub limits: StreamLimits,
+    /// Does the user want it to search the web itself?
+    pub wants_search: bool,
     /// What configuration says about models, by name.
     pub models: Vec<(String, ModelFacts)>,
 }
@@ -104,6 +106,7 @@ impl ProviderProfile {
             extra_body: Vec::new(),
             quirks: ProviderQuirks::of(family),
             limits: if is_local(base_url) { StreamLimits::LOCAL } else { StreamLimits::REMOTE },
+            wants_search: false,
             models: Vec::new(),
         }
     }
@@ -131,6 +134,11 @@ impl ProviderProfile {
     /// Returns the output limit that the configuration has for a model.
     pub fn configured_output(&self, model: &str) -> Option<u64> {
         self.models.iter().find(|(name, _)| name == model)?.1.max_output
+    }
+
+    /// Is it asked to search the web itself?
+    pub fn searches_itself(&self) -> bool {
+        self.wants_search && self.quirks.search != ProviderSearch::None
     }
 
     /// Does an effort reach the model?

@@ -135,6 +135,8 @@ pub struct ProviderConfig {
     pub extra_body: Map<String, Value>,
     /// How long it may be silent before a request counts as cut.
     pub idle_timeout: Option<Duration>,
+    /// Whether it searches the web itself while the model answers.
+    pub web_search: bool,
     /// The known facts about its models.
     pub models: Vec<ProviderModelConfig>,
     /// Why it cannot be used; the same as the problems of the file.

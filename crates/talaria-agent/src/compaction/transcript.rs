@@ -76,7 +76,7 @@ fn piece(entry: &LogEntry) -> Option<String> {
             return Some(format!("[Agent calls {name}]\n{}\n\n", shortened(input.as_str(), RESULT)));
         }
         LogItem::Result { .. } => ("Result", shortened(&text, RESULT)),
-        LogItem::ServerTool { name } => return Some(format!("[The provider ran {name}]\n\n")),
+        LogItem::ServerTool { name, .. } => return Some(format!("[The provider ran {name}]\n\n")),
         LogItem::Reasoning { .. }
         | LogItem::Summary { .. }
         | LogItem::NotCompacted { .. }

@@ -7,13 +7,32 @@ use talaria_core::tool::ToolEffect;
 use super::json::Bytes;
 use super::text_of;
 use crate::family::ModelFamily;
-use crate::profile::{CacheMarking, OperatorRole, OutputLimitField, ProviderProfile, ThinkingParam};
+use crate::history::WEB_SEARCH;
+use crate::profile::{
+    CacheMarking, OperatorRole, OutputLimitField, ProviderProfile, ProviderSearch, ThinkingParam,
+};
 use crate::rendered::PrefixDigest;
 
 /// Output that is asked for where neither the person nor the table of models says how much.
 const USUAL_OUTPUT: u64 = 16_384;
 /// The most output that is asked for of a model that can write more.
 const MOST_UNASKED_OUTPUT: u64 = 32_000;
+
+/// The name of the search where the provider takes the other one for its own tool.
+const SEARCH_ELSEWHERE: &str = "search_web";
+/// How often the provider may search for one answer.
+const MOST_SEARCHES: u64 = 8;
+
+/// The name of a tool in requests to this provider.
+pub(super) fn wire_name<'a>(profile: &ProviderProfile, name: &'a str) -> &'a str {
+    if profile.quirks.reserves_search_name && name == WEB_SEARCH { SEARCH_ELSEWHERE } else { name }
+}
+
+/// The name of a tool that this provider's model called.
+pub(crate) fn own_name(profile: &ProviderProfile, name: String) -> String {
+    let is_other = profile.quirks.reserves_search_name && name == SEARCH_ELSEWHERE;
+    if is_other { WEB_SEARCH.to_owned() } else { name }
+}
 
 /// A tool as a model of the loop sees it.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,9 +78,22 @@ impl RequestHead {
         }
     }
 
+    /// The tools that this provider is offered. One that searches itself has no use for ours.
+    fn offered(&self, profile: &ProviderProfile) -> impl Iterator<Item = &LoopToolSpec> {
+        let is_ours_replaced = profile.searches_itself();
+        self.tools.iter().filter(move |tool| !is_ours_replaced || tool.name != WEB_SEARCH)
+    }
+
+    /// Is the provider asked to search? Not where it is to use no tools.
+    fn has_search_of(&self, profile: &ProviderProfile, how: ProviderSearch) -> bool {
+        profile.searches_itself() && profile.quirks.search == how && !self.tools.is_empty()
+    }
+
     /// The digest of what a prefix begins with: tools and system prompt. Parameters are not part of it.
-    pub fn digest(&self) -> PrefixDigest {
-        let tools = self.tools.iter().fold(PrefixDigest::of(b"head"), |digest, tool| {
+    pub fn digest(&self, profile: &ProviderProfile) -> PrefixDigest {
+        let begin = PrefixDigest::of(b"head");
+        let begin = if profile.searches_itself() { begin.chain(b"own search") } else { begin };
+        let tools = self.offered(profile).fold(begin, |digest, tool| {
             let schema = text_of(&tool.schema);
             digest.chain(tool.name.as_bytes()).chain(tool.description.as_bytes()).chain(schema.as_bytes())
         });
@@ -100,8 +132,9 @@ impl RequestHead {
     }
 
     fn responses(&self, profile: &ProviderProfile) -> Vec<(String, String)> {
-        let tools = self.tools.iter().map(|tool| {
-            let mut value = json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema});
+        let tools = self.offered(profile).map(|tool| {
+            let name = wire_name(profile, &tool.name);
+            let mut value = json!({"type": "function", "name": name, "description": tool.description, "parameters": tool.schema});
             // Where it is left out the provider makes every parameter mandatory.
             if profile.quirks.strict_tools {
                 value["strict"] = json!(false);
@@ -114,7 +147,9 @@ impl RequestHead {
         ];
         // An empty list is refused.
         if !self.tools.is_empty() {
-            members.push(member("tools", &Value::Array(tools.collect())));
+            let search = self.has_search_of(profile, ProviderSearch::ResponsesTool);
+            let search = search.then(|| json!({"type": "web_search"}));
+            members.push(member("tools", &Value::Array(tools.chain(search).collect())));
             members.push(member("tool_choice", &json!("auto")));
         }
         members.push(member("stream", &json!(true)));
@@ -146,7 +181,7 @@ impl RequestHead {
             members.push(member("stream_options", &json!({"include_usage": true})));
         }
         if !self.tools.is_empty() {
-            let tools = self.tools.iter().map(|tool| {
+            let tools = self.offered(profile).map(|tool| {
                 json!({"type": "function", "function":
                     {"name": tool.name, "description": tool.description, "parameters": tool.schema}})
             });
@@ -154,6 +189,9 @@ impl RequestHead {
             if quirks.parallel_calls {
                 members.push(member("parallel_tool_calls", &json!(true)));
             }
+        }
+        if self.has_search_of(profile, ProviderSearch::Plugin) {
+            members.push(member("plugins", &json!([{"id": "web"}])));
         }
         if let Some(limit) = self.output_limit(profile) {
             members.push(member(quirks.output_limit.as_str(), &json!(limit)));
@@ -204,16 +242,18 @@ impl RequestHead {
         }
         let mark = json!({"type": "ephemeral"});
         if !self.tools.is_empty() {
-            let last = self.tools.len() - 1;
-            let tools = self.tools.iter().enumerate().map(|(at, tool)| {
-                let mut value =
-                    json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
-                if at == last {
-                    value["cache_control"] = mark.clone();
-                }
-                value
-            });
-            members.push(member("tools", &Value::Array(tools.collect())));
+            let search = self.has_search_of(profile, ProviderSearch::MessagesTool);
+            let search = search.then(
+                || json!({"type": "web_search_20250305", "name": WEB_SEARCH, "max_uses": MOST_SEARCHES}),
+            );
+            let own = self.offered(profile).map(
+                |tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema}),
+            );
+            let mut tools: Vec<Value> = search.into_iter().chain(own).collect();
+            if let Some(last) = tools.last_mut() {
+                last["cache_control"] = mark.clone();
+            }
+            members.push(member("tools", &Value::Array(tools)));
         }
         let blocks: Vec<&String> = self.system.iter().filter(|block| !block.trim().is_empty()).collect();
         if !blocks.is_empty() {

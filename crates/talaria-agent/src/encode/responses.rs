@@ -77,7 +77,7 @@ impl RequestRenderer {
                 piece.raw(",\"call_id\":");
                 piece.text(&self.wire_id(call, false));
                 piece.raw(",\"name\":");
-                piece.text(name);
+                piece.text(super::head::wire_name(&self.profile, name));
                 piece.raw(",");
                 piece.text(field);
                 piece.raw(":");

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use talaria_core::tool::ToolEffect;
 
 use super::*;
-use crate::history::NativeItem;
+use crate::history::{NativeItem, WEB_SEARCH};
 use crate::profile::{ThinkingParam, builtin_profile, builtin_profiles};
 
 fn issuer(profile: &ProviderProfile) -> ModelIssuer {
@@ -32,7 +32,11 @@ fn renderer(profile: &ProviderProfile, model: &str) -> RequestRenderer {
 }
 
 fn render(profile: &ProviderProfile, log: &[LogEntry]) -> RenderedRequest {
-    let mut renderer = renderer(profile, "m");
+    render_for(profile, "m", log)
+}
+
+fn render_for(profile: &ProviderProfile, model: &str, log: &[LogEntry]) -> RenderedRequest {
+    let mut renderer = renderer(profile, model);
     log.iter().for_each(|entry| renderer.push(entry));
     renderer.render()
 }
@@ -374,6 +378,11 @@ fn check_legal(profile: &ProviderProfile, body: &Value) {
                                 "results first"
                             );
                         }
+                        "server_tool_use" => {
+                            let found =
+                                blocks[place..].iter().any(|later| later["tool_use_id"] == block["id"]);
+                            assert!(found, "a search without what it found: {body:#}");
+                        }
                         "text" => {
                             assert!(
                                 !block["text"].as_str().unwrap().trim().is_empty() && !has_call,
@@ -396,24 +405,63 @@ fn check_legal(profile: &ProviderProfile, body: &Value) {
 enum Move {
     Say(String, bool),
     Note,
-    /// The model of this profile answers: thinks, says, calls; which of the calls get a result.
+    /// A model of this profile answers: thinks, searches with the provider's own tool, says, calls; which of the calls get a
+    /// result.
     Answer {
         by: usize,
+        model: &'static str,
         thinks: bool,
+        searches: bool,
         says: bool,
         calls: Vec<(String, bool)>,
     },
 }
 
+/// The models of each provider.
+const MODELS: [&str; 2] = ["m", "n"];
+
+/// The mark in everything that a model sealed.
+fn seal(profile: &ProviderProfile, model: &str) -> String {
+    format!("SEAL-{}-{model}", profile.name)
+}
+
+/// The items of a search that the provider made, in families that have one.
+fn own_search(family: ModelFamily, attempt: usize, seal: &str) -> Vec<(&'static str, String, bool)> {
+    match family {
+        ModelFamily::Responses => {
+            let raw = serde_json::json!({"type": "web_search_call", "id": seal, "status": "completed"});
+            vec![("web_search", raw.to_string(), false)]
+        }
+        ModelFamily::Messages => {
+            let id = format!("srvtoolu_{attempt}");
+            let asked = serde_json::json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "x"}});
+            let page = serde_json::json!({"type": "web_search_result", "encrypted_content": seal});
+            let found =
+                serde_json::json!({"type": "web_search_tool_result", "tool_use_id": id, "content": [page]});
+            vec![("web_search", asked.to_string(), true), ("web_search_tool_result", found.to_string(), true)]
+        }
+        ModelFamily::Chat => Vec::new(),
+    }
+}
+
 fn moves() -> impl Strategy<Value = Vec<Move>> {
     let input = prop::sample::select(vec!["{}", "{\"a\": 1}", "", "{broken", "{ \"z\":1,\"a\":[] }"]);
     let answer = (
-        0..15usize,
+        0..builtin_profiles().len(),
+        prop::sample::select(MODELS.to_vec()),
         any::<bool>(),
+        prop::bool::weighted(0.2),
         any::<bool>(),
         prop::collection::vec((input.prop_map(str::to_owned), prop::bool::weighted(0.9)), 0..4),
     )
-        .prop_map(|(by, thinks, says, calls)| Move::Answer { by, thinks, says, calls });
+        .prop_map(|(by, model, thinks, searches, says, calls)| Move::Answer {
+            by,
+            model,
+            thinks,
+            searches,
+            says,
+            calls,
+        });
     let say = ("[a-zä\" ]{0,8}", prop::bool::weighted(0.2)).prop_map(|(text, image)| Move::Say(text, image));
     prop::collection::vec(prop_oneof![3 => say, 1 => Just(Move::Note), 4 => answer], 1..14)
 }
@@ -436,17 +484,20 @@ fn play(moves: &[Move]) -> (Vec<LogEntry>, Vec<usize>) {
             Move::Note => {
                 log.push(LogEntry::own(log.len() as u64, LogItem::Operator { text: "note".to_owned() }));
             }
-            Move::Answer { by, thinks, says, calls } => {
+            Move::Answer { by, model, thinks, searches, says, calls } => {
                 let profile = &profiles[*by];
                 requests.push(log.len());
-                let prefix = render(profile, &log).prefix;
+                let prefix = render_for(profile, model, &log).prefix;
                 let mut add = |item: LogItem, native: Option<NativeItem>| {
                     let mut entry = answer(profile, prefix, log.len() as u64, item, native);
                     entry.attempt = Some(attempt as u64);
+                    if let Some(binding) = &mut entry.binding {
+                        binding.model = (*model).to_owned();
+                    }
                     log.push(entry);
                 };
+                let mark = seal(profile, model);
                 if *thinks {
-                    let mark = format!("SEAL-{}", profile.name);
                     let raw = match profile.family {
                         ModelFamily::Responses => {
                             format!(r#"{{"type":"reasoning","encrypted_content":"{mark}"}}"#)
@@ -460,6 +511,12 @@ fn play(moves: &[Move]) -> (Vec<LogEntry>, Vec<usize>) {
                         LogItem::Reasoning { summary: vec!["s".to_owned()], text: Vec::new() },
                         Some(NativeItem { raw, sealed: true }),
                     );
+                }
+                if *searches {
+                    for (name, raw, sealed) in own_search(profile.family, attempt, &mark) {
+                        let item = LogItem::ServerTool { name: name.to_owned(), query: None };
+                        add(item, Some(NativeItem { raw, sealed }));
+                    }
                 }
                 let mut ids = Vec::new();
                 for (at, (input, is_answered)) in calls.iter().enumerate() {
@@ -489,13 +546,17 @@ proptest! {
     #[test]
     fn every_conversation_is_legal_at_every_provider(moves in moves()) {
         let (log, _) = play(&moves);
-        for profile in builtin_profiles() {
-            let request = render(&profile, &log);
-            check_legal(&profile, &body(&request));
-            prop_assert_eq!(&render(&profile, &log).body, &request.body, "the same history is the same bytes");
+        let profiles = builtin_profiles();
+        let authors: Vec<String> =
+            profiles.iter().flat_map(|profile| MODELS.map(|model| seal(profile, model))).collect();
+        for (profile, model) in profiles.iter().flat_map(|profile| MODELS.map(|model| (profile, model))) {
+            let request = render_for(profile, model, &log);
+            check_legal(profile, &body(&request));
+            prop_assert_eq!(&render_for(profile, model, &log).body, &request.body, "the same history is the same bytes");
             let text = without_marks(&request);
-            for other in builtin_profiles().iter().filter(|other| other.name != profile.name) {
-                prop_assert!(!text.contains(&format!("\"SEAL-{}\"", other.name)), "sealed bytes of {} at {}", other.name, profile.name);
+            let own = seal(profile, model);
+            for foreign in authors.iter().filter(|author| **author != own) {
+                prop_assert!(!text.contains(&format!("\"{foreign}\"")), "{foreign} at {own}");
             }
             for span in &request.spans {
                 prop_assert!(span.range.end <= request.body.len() && span.range.start < span.range.end);
@@ -636,4 +697,83 @@ fn the_effort_is_sent_where_the_profile_has_a_parameter_for_it_whatever_the_mode
             assert_eq!(with(Some("high")) != with(None), has_parameter, "{} {model}", profile.name);
         }
     }
+}
+
+/// A head with our own search, and a provider that is to search itself.
+fn searching(name: &str) -> (RequestHead, ProviderProfile) {
+    let mut profile = builtin_profile(name).unwrap();
+    profile.wants_search = true;
+    let search = LoopToolSpec { name: WEB_SEARCH.to_owned(), ..head("m").tools[0].clone() };
+    let tools = [head("m").tools, vec![search]].concat();
+    (RequestHead::new("m", vec!["Be brief.".to_owned()], tools, "c"), profile)
+}
+
+fn searching_body(head: &RequestHead, profile: &ProviderProfile) -> Value {
+    body(&RequestRenderer::new(profile, issuer(profile), head.clone(), RequestOmissions::default()).render())
+}
+
+#[test]
+fn a_provider_that_searches_itself_is_asked_to_in_its_own_way_and_has_no_second_search() {
+    for (name, way) in [
+        ("openai", serde_json::json!({"type": "web_search"})),
+        ("xai", serde_json::json!({"type": "web_search"})),
+        (
+            "anthropic",
+            serde_json::json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 8}),
+        ),
+    ] {
+        let (head, mut profile) = searching(name);
+        let tools = searching_body(&head, &profile)["tools"].as_array().unwrap().clone();
+        assert_eq!(tools.iter().filter(|tool| **tool == way).count(), 1, "{name}: {tools:?}");
+        let searches = tools.iter().filter(|tool| tool.to_string().contains("search")).count();
+        assert_eq!((searches, tools.len()), (1, 3), "{name}: {tools:?}");
+        let without_ours = RequestHead { tools: head.tools[..2].to_vec(), ..head.clone() };
+        let digest = without_ours.digest(&profile);
+        profile.wants_search = false;
+        assert_ne!(without_ours.digest(&profile), digest, "{name}: sealed reasoning is bound to the tools");
+        let nothing = RequestHead { tools: Vec::new(), ..head };
+        profile.wants_search = true;
+        assert!(
+            searching_body(&nothing, &profile).get("tools").is_none(),
+            "{name}: a summary searches nothing"
+        );
+    }
+    let (head, profile) = searching("openrouter");
+    assert_eq!(searching_body(&head, &profile)["plugins"], serde_json::json!([{"id": "web"}]));
+    let (head, profile) = searching("groq");
+    let written = searching_body(&head, &profile);
+    assert!(
+        written.get("plugins").is_none() && written["tools"].to_string().contains("web_search"),
+        "{written}"
+    );
+}
+
+#[test]
+fn our_search_has_another_name_where_the_provider_reserves_that() {
+    let (head, mut profile) = searching("xai");
+    profile.wants_search = false;
+    let asked = LogItem::Call {
+        call: CallId::new("c"),
+        name: WEB_SEARCH.to_owned(),
+        input: CallInput::Json("{}".to_owned()),
+    };
+    let log = [user(1, "a"), LogEntry { attempt: Some(1), ..LogEntry::own(2, asked) }, result(3, "c", "b")];
+    let names = |profile: &ProviderProfile| {
+        let mut renderer =
+            RequestRenderer::new(profile, issuer(profile), head.clone(), RequestOmissions::default());
+        log.iter().for_each(|entry| renderer.push(entry));
+        let body = body(&renderer.render());
+        let tools = body["tools"].as_array().unwrap().iter();
+        (
+            tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>(),
+            body["input"][1]["name"].as_str().unwrap().to_owned(),
+        )
+    };
+    assert_eq!(
+        names(&profile),
+        (["list", "run", "search_web"].map(str::to_owned).to_vec(), "search_web".to_owned())
+    );
+    assert_eq!(names(&builtin_profile("openai").unwrap()).1, "web_search");
+    assert_eq!(own_name(&profile, "search_web".to_owned()), "web_search");
+    assert_eq!(own_name(&builtin_profile("openai").unwrap(), "search_web".to_owned()), "search_web");
 }

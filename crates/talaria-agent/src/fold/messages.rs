@@ -273,8 +273,12 @@ fn item_of(block: OpenBlock) -> Option<AnswerItem> {
                 raw["input"] = input;
             }
             let name = if kind == "server_tool_use" { text("name") } else { kind.clone() };
-            let item =
-                if kind.contains("tool") { LogItem::ServerTool { name } } else { LogItem::Unknown { name } };
+            let query = raw["input"]["query"].as_str().map(str::to_owned);
+            let item = if kind.contains("tool") {
+                LogItem::ServerTool { name, query }
+            } else {
+                LogItem::Unknown { name }
+            };
             sealed(item, raw)
         }
     }

@@ -55,7 +55,7 @@ struct Envelope<'a> {
 }
 
 /// Events that carry nothing that another one does not carry, too.
-const SILENT: [&str; 12] = [
+const SILENT: [&str; 15] = [
     "response.content_part.added",
     "response.content_part.done",
     "response.output_text.done",
@@ -68,6 +68,9 @@ const SILENT: [&str; 12] = [
     "response.reasoning_summary_part.done",
     "response.reasoning_summary_text.done",
     "response.reasoning_text.done",
+    "response.web_search_call.in_progress",
+    "response.web_search_call.searching",
+    "response.web_search_call.completed",
 ];
 
 impl ResponsesFold {
@@ -277,7 +280,10 @@ pub(super) fn item_of(raw: &str) -> AnswerItem {
             input: CallInput::Free(text("input")),
         },
         _ if kind.ends_with("_call") => {
-            LogItem::ServerTool { name: kind.trim_end_matches("_call").to_owned() }
+            let action = &item["action"];
+            let asked = [&action["query"], &action["queries"][0], &action["url"]];
+            let query = asked.into_iter().find_map(Value::as_str).map(str::to_owned);
+            LogItem::ServerTool { name: kind.trim_end_matches("_call").to_owned(), query }
         }
         _ => LogItem::Unknown { name: kind },
     };

@@ -10,8 +10,10 @@ use talaria_core::request::Who;
 
 use super::{EndedAttempt, LoopOutput, LoopSetup, empty_item, item_id};
 use crate::attempt::{AttemptDiary, AttemptEnd, AttemptNews, AttemptStage, ModelAttempt, WireNews};
+use crate::encode::own_name;
 use crate::fold::{AnswerItem, AnswerStep};
 use crate::history::{LogEntry, LogItem, LogPart, ReplayBinding};
+use crate::profile::ProviderProfile;
 use crate::spending::{TokenCount, TokenSource};
 
 /// An attempt that is over.
@@ -28,6 +30,7 @@ pub(super) struct AttemptRun {
     turn: TurnId,
     number: u64,
     attempt: ModelAttempt,
+    profile: ProviderProfile,
     binding: ReplayBinding,
     request_bytes: usize,
     collected: Collected,
@@ -55,6 +58,7 @@ impl AttemptRun {
             turn: setup.turn.clone(),
             number,
             attempt: ModelAttempt::new(now, setup.profile.clone()),
+            profile: setup.profile.clone(),
             binding,
             request_bytes,
             collected: Collected::default(),
@@ -139,6 +143,12 @@ impl AttemptRun {
 
     fn entry(&self, AnswerItem { item, native }: AnswerItem) -> LogEntry {
         let binding = native.is_some().then(|| Box::new(self.binding.clone()));
+        let item = match item {
+            LogItem::Call { call, name, input } => {
+                LogItem::Call { call, name: own_name(&self.profile, name), input }
+            }
+            item => item,
+        };
         LogEntry { seq: 0, attempt: Some(self.number), item, native, binding }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     CacheMarking, CallIdRule, InlineThinking, OutputLimitField, ProviderProfile, ProviderQuirks,
-    ReasoningField, ReasoningReturn, ThinkingParam,
+    ProviderSearch, ReasoningField, ReasoningReturn, ThinkingParam,
 };
 use crate::family::ModelFamily;
 
@@ -39,6 +39,7 @@ pub fn builtin_profiles() -> Vec<ProviderProfile> {
             cache: CacheMarking::PartMarks,
             parallel_calls: true,
             inline_thinking: InlineThinking::Never,
+            search: ProviderSearch::Plugin,
             ..chat
         }),
         profile(
@@ -91,7 +92,9 @@ pub fn builtin_profiles() -> Vec<ProviderProfile> {
             ..chat
         }),
         // Its Responses API refuses `service_tier`, which is never sent; reasoning comes back sealed and is replayed.
-        profile("xai", "xAI", ModelFamily::Responses, "https://api.x.ai/v1", &["XAI_API_KEY"]),
+        profile("xai", "xAI", ModelFamily::Responses, "https://api.x.ai/v1", &["XAI_API_KEY"]).with(
+            ProviderQuirks { reserves_search_name: true, ..ProviderQuirks::of(ModelFamily::Responses) },
+        ),
         profile(
             "gemini",
             "Gemini (compatible endpoint)",
@@ -142,7 +145,8 @@ pub fn builtin_profiles() -> Vec<ProviderProfile> {
             ModelFamily::Messages,
             "https://api.minimax.io/anthropic/v1",
             &["MINIMAX_API_KEY"],
-        ),
+        )
+        .with(ProviderQuirks { search: ProviderSearch::None, ..ProviderQuirks::of(ModelFamily::Messages) }),
         profile(
             "nvidia",
             "NVIDIA NIM",

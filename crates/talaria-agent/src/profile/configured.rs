@@ -83,6 +83,7 @@ fn apply(mut profile: ProviderProfile, config: &ProviderConfig) -> ConfiguredPro
     if let Some(limit) = config.idle_timeout {
         profile.limits = StreamLimits::of(limit);
     }
+    profile.wants_search = config.web_search;
     profile.headers.extend(config.headers.iter().cloned());
     profile.extra_body.extend(config.extra_body.iter().map(|(name, value)| (name.clone(), value.clone())));
     profile.models = config.models.iter().map(|model| (model.name.clone(), facts_of(model))).collect();

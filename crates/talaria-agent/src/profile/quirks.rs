@@ -134,6 +134,20 @@ pub enum InlineThinking {
     AtStart,
 }
 
+/// How a provider is asked to search the web itself, while the model answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderSearch {
+    /// It is not.
+    None,
+    /// A tool of type `web_search`.
+    ResponsesTool,
+    /// A tool of type `web_search_20250305`.
+    MessagesTool,
+    /// `plugins: [{"id": "web"}]`, which searches before the model answers.
+    Plugin,
+}
+
 /// In what a server differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProviderQuirks {
@@ -171,6 +185,10 @@ pub struct ProviderQuirks {
     pub signed_calls: bool,
     /// Where thinking may be in the text.
     pub inline_thinking: InlineThinking,
+    /// How it is asked to search the web itself.
+    pub search: ProviderSearch,
+    /// Does it take a tool named `web_search` for its own?
+    pub reserves_search_name: bool,
 }
 
 impl ProviderQuirks {
@@ -194,6 +212,8 @@ impl ProviderQuirks {
             stop_when_cut: false,
             signed_calls: false,
             inline_thinking: InlineThinking::AtStart,
+            search: ProviderSearch::None,
+            reserves_search_name: false,
         };
         match family {
             ModelFamily::Chat => chat,
@@ -208,6 +228,7 @@ impl ProviderQuirks {
                 thinking: ThinkingParam::ReasoningObject,
                 cache: CacheMarking::Key,
                 inline_thinking: InlineThinking::Never,
+                search: ProviderSearch::ResponsesTool,
                 ..chat
             },
             ModelFamily::Messages => Self {
@@ -217,6 +238,7 @@ impl ProviderQuirks {
                 thinking: ThinkingParam::Adaptive,
                 cache: CacheMarking::Marks,
                 inline_thinking: InlineThinking::Never,
+                search: ProviderSearch::MessagesTool,
                 ..chat
             },
         }

@@ -118,7 +118,7 @@ fn a_command_comes_before_a_url_and_nothing_of_the_other_kind_reaches_codex() {
             command = "x"
             - url: the server has a command, which comes first
             - headers: the server has a command, which comes first
-            - sampling: Codex lets no server ask the model
+            - sampling: no server may ask the model
             - frobnicate: unknown key
             [address]
             url = "http://127.0.0.1:8000/mcp"

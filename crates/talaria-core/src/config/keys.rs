@@ -340,7 +340,7 @@ pub(super) fn text(item: &Item) -> Result<String, Wrong> {
     }
 }
 
-fn flag(item: &Item) -> Result<bool, Wrong> {
+pub(super) fn flag(item: &Item) -> Result<bool, Wrong> {
     item.as_bool().ok_or_else(|| wrong_type(item, "true or false"))
 }
 

@@ -28,6 +28,7 @@ pub(super) const KEYS: &[&str] = &[
     "headers",
     "extra_body",
     "idle_timeout",
+    "web_search",
     "models",
 ];
 pub(super) const MODEL_KEYS: &[&str] = &["context", "max_output", "price"];
@@ -77,6 +78,10 @@ impl Reading {
                 "extra_body" => self.extra_body(item, at),
                 "idle_timeout" => {
                     self.provider.idle_timeout = self.value(key, at, values::idle_timeout(item));
+                }
+                "web_search" => {
+                    let wish = self.value(key, at, super::keys::flag(item));
+                    self.provider.web_search = wish.unwrap_or_default();
                 }
                 "models" => self.models(item, at),
                 _ => {

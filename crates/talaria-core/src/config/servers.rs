@@ -35,7 +35,7 @@ pub(super) const KEYS: &[&str] = &[
 
 /// Keys of the reference that nothing in Codex corresponds to.
 const REFERENCE_ONLY: &[(&str, &str)] = &[
-    ("sampling", "Codex lets no server ask the model"),
+    ("sampling", "no server may ask the model"),
     ("elicitation", "questions of a server always reach you"),
     ("auth", "Codex logs in itself: run codex mcp login"),
     ("oauth", "Codex logs in itself: run codex mcp login"),

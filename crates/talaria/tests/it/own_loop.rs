@@ -21,7 +21,7 @@ mod refusals;
 mod remembering;
 mod repeating;
 mod reviewing;
-mod searching;
+pub(crate) mod searching;
 mod secrets;
 mod servers;
 mod stopping;

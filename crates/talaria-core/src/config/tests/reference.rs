@@ -288,6 +288,10 @@ const PROVIDER_KEYS: &[(&str, &str)] = &[
         "idle_timeout",
         "How long the provider may send nothing of an answer before the request counts as cut (5 minutes; for servers on this machine or network an hour without a byte)",
     ),
+    (
+        "web_search",
+        "Whether the provider searches the web itself while the model answers (no); replaces the search with a SearXNG there, and costs what the provider asks for it",
+    ),
     ("models", "`[providers.NAME.models.MODEL]`: what is known of a model"),
 ];
 

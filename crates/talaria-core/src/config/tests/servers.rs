@@ -108,7 +108,7 @@ tools = { includes = ["x"], prompts = true }
             warning line 6: mcp_servers.a.startup_timeout_sec: unknown key; did you mean connect_timeout?
             warning line 7: mcp_servers.a.bearer_token_env_var: unknown key; did you mean headers.Authorization = "Bearer ${VARIABLE}"?
             warning line 8: mcp_servers.a.zzz: unknown key
-            warning line 9: mcp_servers.a.sampling: has no effect: Codex lets no server ask the model
+            warning line 9: mcp_servers.a.sampling: has no effect: no server may ask the model
             warning line 10: mcp_servers.a.ssl_verify: has no effect: Codex always checks certificates
             warning line 11: mcp_servers.a.tools.includes: unknown key; did you mean include?
             warning line 11: mcp_servers.a.tools.prompts: has no effect: Codex decides that itself

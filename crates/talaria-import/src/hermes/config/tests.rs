@@ -103,7 +103,7 @@ fn what_talaria_reads_is_taken_over_and_the_rest_is_named() {
         taken mcp_servers.linear.enabled -> mcp_servers.linear.enabled = false
         left approvals.deny.1: it is not a text (near approvals.deny)
         left command_allowlist: it would let commands run without a question; add the ones you want yourself (near approvals.allow)
-        left mcp_servers.github.sampling: has no effect: Codex lets no server ask the model
+        left mcp_servers.github.sampling: has no effect: no server may ask the model
         left mcp_servers.leaky: args holds what looks like a secret, and no reference is possible there; put it into env or headers of the server and import again
         left mcp_servers.nothing: it has neither command nor url
         left mcp_servers.old: Codex speaks streamable HTTP only, not SSE; use its address for streamable HTTP, and remove transport

@@ -110,6 +110,8 @@ pub(crate) struct LoopRuntime {
     read: Arc<Mutex<ReadFiles>>,
     /// The provider and the effort without effect there that people were warned of.
     warned_effort: Option<(String, String)>,
+    /// The provider without a search of its own that people were warned of.
+    warned_search: Option<String>,
     /// The words about models of the fallback chain that people have read.
     warned_fallbacks: Vec<String>,
     /// The last warning about the model that is to summarise.
@@ -208,6 +210,7 @@ pub(super) async fn open(
         tools,
         read: Arc::default(),
         warned_effort: None,
+        warned_search: None,
         warned_fallbacks: Vec::new(),
         warned_summariser: None,
     };
@@ -360,7 +363,8 @@ impl LoopRuntime {
         if let Some(shown) = shown {
             EventRedactor::default().cover(shown, &mut |event| journal.event(event));
         }
-        if let Some(message) = self.effort_warning(&provider.found.profile) {
+        let profile = &provider.found.profile;
+        for message in self.effort_warning(profile).into_iter().chain(self.search_warning(profile)) {
             journal.event(Event::Warning { message });
         }
         if self.warned_summariser != summarisers.warning {
@@ -401,6 +405,21 @@ impl LoopRuntime {
             format!(
                 "the effort {effort} has no effect: {} has no setting for it that Talaria knows",
                 profile.title
+            )
+        })
+    }
+
+    /// A warning that a provider which is to search the web cannot, once for each.
+    fn search_warning(&mut self, profile: &ProviderProfile) -> Option<String> {
+        let is_useless = profile.wants_search && !profile.searches_itself();
+        let warned = is_useless.then(|| profile.name.clone());
+        let is_new = warned.is_some() && self.warned_search != warned;
+        self.warned_search = warned;
+        is_new.then(|| {
+            let ProviderProfile { name, title, .. } = profile;
+            format!(
+                "providers.{name}.web_search has no effect: {title} has no search of its own that Talaria knows; a SearXNG \
+                 (web.searxng_url) works with every provider"
             )
         })
     }

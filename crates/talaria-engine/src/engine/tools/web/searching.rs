@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use talaria_agent::encode::LoopToolSpec;
+pub(crate) use talaria_agent::history::WEB_SEARCH as SEARCH_TOOL;
 use talaria_agent::rendered::{PrefixDigest, RenderedRequest};
 use talaria_agent::transport::{ModelEndpoint, ProxySettings, TransportLimits};
 use talaria_core::ids::SessionId;
@@ -23,8 +24,6 @@ use super::web_audit;
 use crate::engine::Inner;
 use crate::engine::tools::arguments::ToolArguments;
 
-/// The name of the tool.
-pub(crate) const SEARCH_TOOL: &str = "web_search";
 const LIMITS: TransportLimits = TransportLimits {
     connect: Duration::from_secs(10),
     headers: Duration::from_secs(20),
