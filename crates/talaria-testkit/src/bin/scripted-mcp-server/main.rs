@@ -5,6 +5,8 @@
 //! | `peek` | nothing; it says of itself that it only reads |
 //! | `ask` | with `elicit` in its arguments: asks the client just that, and returns its answer; else nothing |
 //!
+//! With `append` in the arguments, either first adds the line `ran` to this file.
+//!
 //! With `variables` in the arguments, either returns the lengths of these environment variables: the values themselves
 //! would be logged by every receiver.
 //!
@@ -12,7 +14,8 @@
 
 #![allow(clippy::print_stdout, reason = "the protocol runs over the standard output")]
 
-use std::io::{self, BufRead, Lines, StdinLock};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, Lines, StdinLock, Write};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -33,6 +36,9 @@ fn main() -> Result<()> {
             }),
             Some("tools/list") => json!({ "tools": tools() }),
             Some("tools/call") => {
+                if let Some(file) = params["arguments"]["append"].as_str() {
+                    append(file)?;
+                }
                 let said = match params["arguments"].get("elicit") {
                     Some(question) => messages.ask(question)?,
                     None => format!(
@@ -53,6 +59,11 @@ fn main() -> Result<()> {
     Ok(())
 }
 
+fn append(file: &str) -> Result<()> {
+    let mut opened = OpenOptions::new().create(true).append(true).open(file).context("open")?;
+    opened.write_all(b"ran\n").context("append")
+}
+
 fn environment(names: &Value) -> String {
     let told = |name: &str| match std::env::var(name) {
         Ok(value) => format!(", {name} has {}", value.len()),
@@ -63,6 +74,7 @@ fn environment(names: &Value) -> String {
 
 fn tools() -> Value {
     let anything = json!({ "type": "object", "properties": {
+        "append": { "type": "string" },
         "elicit": { "type": "object" },
         "variables": { "type": "array", "items": { "type": "string" } },
     } });

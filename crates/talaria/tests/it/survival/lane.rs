@@ -59,7 +59,8 @@ impl Lane {
         self.configure_more(&format!("[web]\nnetwork = \"always\"\nallow = [\"127.0.0.1:{port}\"]\n"));
     }
 
-    fn configure_more(&self, more: &str) {
+    /// Adds to the configuration.
+    pub(crate) fn configure_more(&self, more: &str) {
         let config = self.home().join("config.toml");
         let text = fs::read_to_string(&config).unwrap();
         fs::write(&config, text + more).unwrap();

@@ -14,12 +14,15 @@ use futures_util::future::BoxFuture;
 use talaria_core::api::NewSession;
 use talaria_core::event::Event;
 use talaria_core::policy::ApprovalPolicy;
-use talaria_testkit::CodexHome;
+use talaria_scripted::ScriptedModel;
+use talaria_testkit::{CodexHome, mcp_server};
 
 use super::audit::{Tally, Violation, Wrong};
 use super::lane::{LOOK, Lane, PATIENCE, program};
 use super::play::{People, newer_program, strike};
 use super::{play_all, report};
+use crate::own_loop::searching::searxng;
+pub(super) use faults::FAMILIES;
 use faults::{LoopFault, Moment};
 use model::Stage;
 
@@ -32,32 +35,47 @@ const MODEL: &str = "tiny";
 const SPARE: &str = "spare";
 
 /// A home without a Codex, whose providers are the scripted model in each family.
-async fn lane() -> (Lane, Stage) {
-    let (model, stage) = model::start().await;
+pub(super) fn lane_of(model: ScriptedModel) -> Lane {
     let base = model.base_url();
     let home = CodexHome::new(&model);
     let lane = Lane::new(model, home, Path::new("/nonexistent/codex"));
     let mut config = String::new();
-    for api in faults::FAMILIES {
+    for api in FAMILIES {
         config.push_str(&format!(
             "[providers.own-{api}]\nbase_url = \"{base}\"\napi = \"{api}\"\nfallback = [\"own-{api}/{SPARE}\"]\n\
              [providers.own-{api}.models.{MODEL}]\ncontext = 200000\n"
         ));
     }
     std::fs::write(lane.home().join("config.toml"), config).unwrap();
+    lane
+}
+
+/// One with a search of the web and an MCP server.
+async fn lane() -> (Lane, Stage) {
+    let (model, stage) = model::start().await;
+    let lane = lane_of(model);
+    let (search, _) = searxng().await;
+    lane.configure_more(&format!(
+        "[web]\nsearxng_url = \"{search}\"\nnetwork = \"always\"\n[mcp_servers.birds]\ncommand = {:?}\n",
+        mcp_server::program()
+    ));
     (lane, stage)
+}
+
+/// A conversation on the loop in which commands are asked about.
+pub(super) fn session_of(lane: &Lane, family: &str, prompt: &str) -> NewSession {
+    let mut session = lane.session(prompt);
+    session.model = Some(MODEL.to_owned());
+    session.turn.provider = Some(format!("own-{family}"));
+    session.turn.caller.codex = None;
+    session.turn.caller.codex_home = None;
+    session
 }
 
 /// A conversation in which the model plays the case of the fault.
 fn session(lane: &Lane, fault: &LoopFault, prompt: &str) -> NewSession {
-    let mut session = lane.session(prompt);
-    session.model = Some(MODEL.to_owned());
-    session.approval =
-        Some(if fault.case.asks { ApprovalPolicy::Untrusted } else { ApprovalPolicy::OnRequest });
-    session.turn.provider = Some(format!("own-{}", fault.family));
-    session.turn.caller.codex = None;
-    session.turn.caller.codex_home = None;
-    session
+    let approval = if fault.case.asks { ApprovalPolicy::Untrusted } else { ApprovalPolicy::OnRequest };
+    NewSession { approval: Some(approval), ..session_of(lane, fault.family, prompt) }
 }
 
 /// Plays one fault, and returns what must not have happened.
@@ -108,6 +126,17 @@ async fn play(
             return Err(format!("{} was not reached", fault.moment));
         }
         () = tokio::time::sleep(PATIENCE) => return Err(format!("{} was not reached", fault.moment)),
+    };
+    let held = match fault.moment {
+        Moment::Settling(point) => {
+            lane.kill_engine().await;
+            let mut trap = lane.points.trap(point, 0);
+            lane.start_engine().await?;
+            std::fs::write(lane.work().join(model::go_file(number)), "").unwrap();
+            let reached = tokio::time::timeout(PATIENCE, trap.reached()).await;
+            reached.map_err(|_| format!("{} was not reached", fault.moment))?
+        }
+        _ => held,
     };
     let keepers = keepers(lane);
     strike(lane, fault.blow, held, &mut people, &keepers, newer).await?;

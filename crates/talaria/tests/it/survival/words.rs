@@ -1,10 +1,11 @@
-//! Steering and queued input while a process is killed: the model reads it, it runs after a completed turn, or it is
+//! Steering and queued input while a process is killed, on Codex and on the built-in loop: the model reads it, it runs after a completed turn, or it is
 //! returned to its sender. Acknowledged input is never lost, and no queued input runs alone.
 
 use std::path::Path;
 
 use futures_util::future::BoxFuture;
-use talaria_core::api::{Say, SessionStarted, When};
+use serde_json::json;
+use talaria_core::api::{NewSession, Say, SessionStarted, When};
 use talaria_core::event::Event;
 use talaria_scripted::{Reply, ScriptedModel};
 use talaria_server::client::{Client, ClientError};
@@ -15,6 +16,7 @@ use super::audit::{Tally, Violation, Wrong, evidence};
 use super::database;
 use super::fault::Strike;
 use super::lane::{LOOK, Lane, PATIENCE};
+use super::own_loop;
 use super::play::{People, newer_program, strike};
 use super::{play_all, report, run_named};
 
@@ -22,6 +24,16 @@ use super::{play_all, report, run_named};
 const POINTS: [&str; 5] =
     ["before:steering", "after:steering", "after:queued", "before:outcome", "after:outcome"];
 const STRIKES: [Strike; 3] = [Strike::Engine, Strike::Codex, Strike::Both];
+/// On the built-in loop, where nothing but the engine can be killed here.
+const LOOP_STRIKES: [Strike; 2] = [Strike::Engine, Strike::EngineTwice];
+
+/// The point of a fault, what strikes there, and how the turn ends that is spoken to.
+#[derive(Clone, Copy, Debug)]
+struct WordFault {
+    point: &'static str,
+    blow: Strike,
+    course: Course,
+}
 
 /// How the turn ends that is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +50,9 @@ async fn model() -> ScriptedModel {
         let said = |beginning: &str| texts.iter().rev().find(|text| text.starts_with(beginning)).copied();
         let is_new = request.prompt().starts_with("ask-") && !request.is_after_tool();
         Some(match said("ask-") {
+            Some(prompt) if is_new && request.tool_names().contains(&"run") => {
+                Reply::new().function("run", json!({ "command": format!("echo ran >> {prompt}") }))
+            }
             Some(prompt) if is_new => Reply::new().command(format!("echo ran >> {prompt}")),
             // Queued input is the prompt of a separate turn.
             Some(prompt) if prompt.contains("-fails-") && !request.prompt().starts_with("later-") => {
@@ -74,9 +89,8 @@ fn say(lane: &Lane, started: &SessionStarted, number: usize) -> JoinHandle<Vec<S
 /// Plays one fault, and returns what must not have happened.
 async fn play(
     lane: &mut Lane,
-    point: &str,
-    blow: Strike,
-    course: Course,
+    fault: WordFault,
+    session: impl FnOnce(&Lane, &str) -> NewSession,
     number: usize,
     newer: &Path,
 ) -> Result<Vec<Violation>, String> {
@@ -84,9 +98,10 @@ async fn play(
         lane.start_engine().await?;
     }
     let client = lane.client().await.ok_or("there is no engine")?;
+    let WordFault { point, blow, course } = fault;
     let kind = if course == Course::Fails { "fails" } else { "completes" };
     let prompt = format!("ask-{kind}-{number}");
-    let started = client.start_session(&lane.session(&prompt)).await.map_err(|error| error.to_string())?;
+    let started = client.start_session(&session(lane, &prompt)).await.map_err(|error| error.to_string())?;
     let asked = async {
         while client.status().await.is_ok_and(|status| status.requests.is_empty()) {
             tokio::time::sleep(LOOK).await;
@@ -166,6 +181,29 @@ async fn examine(lane: &Lane, started: &SessionStarted, prompt: &str, said: &[Sa
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn input_to_a_turn_of_the_loop_is_read_run_or_returned_after_any_kill() {
+    let folder = tempfile::tempdir().unwrap();
+    let newer = newer_program(folder.path());
+    let points = POINTS.into_iter().flat_map(|point| LOOP_STRIKES.map(|blow| (point, blow)));
+    let courses = [Course::Completes, Course::Fails];
+    let all = points.flat_map(|(point, blow)| courses.map(|course| WordFault { point, blow, course }));
+    let named = |(family, fault): (&'static str, WordFault)| {
+        let WordFault { point, blow, course } = fault;
+        (format!("words/loop/{family}/{point}/{}/{course:?}", blow.word()), (family, fault))
+    };
+    let faults = own_loop::FAMILIES.into_iter().cycle().zip(all).map(named).collect();
+    let (lane, newer) = (own_loop::lane_of(model().await), newer.as_path());
+    let played = run_named(lane, "the loop".to_owned(), false, faults, |lane, (family, fault), number| {
+        let newer = newer.to_owned();
+        Box::pin(async move {
+            let session = |lane: &Lane, prompt: &str| own_loop::session_of(lane, family, prompt);
+            play(lane, fault, session, number, &newer).await
+        })
+    });
+    report("words to turns of the loop, and who is killed", &played.await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn steered_and_queued_input_is_read_run_or_returned_after_any_kill() {
     let folder = tempfile::tempdir().unwrap();
     let newer = newer_program(folder.path());
@@ -178,13 +216,13 @@ async fn steered_and_queued_input_is_read_run_or_returned_after_any_kill() {
         let faults = all.enumerate().map(|(number, (point, blow))| {
             // One version plays a case with a turn that completes, the other with one that fails.
             let course = if (number + shift) % 2 == 0 { Course::Completes } else { Course::Fails };
-            (format!("words/{point}/{}/{course:?}", blow.word()), (point, blow, course))
+            (format!("words/{point}/{}/{course:?}", blow.word()), WordFault { point, blow, course })
         });
         let newer = newer.as_path();
         let played =
             run_named(lane, codex.version.to_owned(), true, faults.collect(), |lane, fault, number| {
-                let (newer, (point, blow, course)) = (newer.to_owned(), fault);
-                Box::pin(async move { play(lane, point, blow, course, number, &newer).await })
+                let newer = newer.to_owned();
+                Box::pin(async move { play(lane, fault, Lane::session, number, &newer).await })
             });
         lanes.push(Box::pin(played));
     }

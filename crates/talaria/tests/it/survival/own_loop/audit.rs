@@ -73,7 +73,7 @@ pub(super) async fn examine(
         }
     }
     let asked = database::requests(&lane.database(), prompt).await;
-    let is_asking = matches!(fault.case.name, "approval" | "declined" | "question");
+    let is_asking = matches!(fault.case.name, "approval" | "declined" | "question" | "serves");
     if asked.len() != usize::from(is_asking) || asked.iter().any(|row| row.state != "delivered") {
         add(Wrong::Orphaned, format!("{asked:?}"));
     }
@@ -108,25 +108,19 @@ async fn effects(
     let effect = read(model::effect_file(number));
     let ran = effect.lines().filter(|line| *line == "ran").count();
     let typed = effect.lines().filter(|line| *line == "typed").count();
-    let is_unknown = |result: &str| result.starts_with("Outcome unknown");
     let mut add = |wrong, what: String| found.push((wrong, what));
-    if ran > 1 || typed > 1 {
+    // What only reads may be called again.
+    if (ran > 1 && fault.case.name != "peeks") || typed > 1 {
         add(Wrong::EffectDoubled, format!("the command ran {ran} times and read {typed} times"));
     }
-    if fault.case.name != "memory" && !fault.ends_keepers() && results.iter().any(|result| is_unknown(result))
-    {
+    let can_be_known = !matches!(fault.case.name, "memory" | "serves") && !fault.ends_keepers();
+    if can_be_known && results.iter().any(|result| is_unknown(result)) {
         add(Wrong::FalseCall, "unknown, though it can be known".to_owned());
     }
     let is_true = match fault.case.name {
-        "run" | "fallback" | "approval" | "waits" | "process" => {
-            let says_ran = ["Exit code", "Ended by signal", "Still running"];
-            match (says_ran.iter().any(|begin| first.starts_with(begin)), ran) {
-                (true, 1) => true,
-                // A background command may not have come to its first line.
-                (true, 0) => fault.case.name == "process",
-                _ => is_unknown(first) || ran == 0 && first.contains("not started"),
-            }
-        }
+        // A background command may not have come to its first line.
+        "process" => ran == 0 && says_ran(first) || is_true_of_command(first, ran),
+        "run" | "fallback" | "approval" | "waits" => is_true_of_command(first, ran),
         "declined" => ran == 0 && first.contains("declined") && first.contains("not today"),
         "edit" => {
             match (results.get(1).map_or("", String::as_str), read(model::edited_file(number)).as_str()) {
@@ -135,11 +129,15 @@ async fn effects(
                 _ => false,
             }
         }
-        "write" => match read(model::written_file(number)).as_str() {
-            "written\n" => first.contains("changed, complete"),
-            "" => first.contains("was not changed"),
-            _ => false,
-        },
+        "write" => is_true_of_write(first, &read(model::written_file(number))),
+        "several" => {
+            let result = |at: usize| results.get(at).map_or("", String::as_str);
+            let is_written = is_true_of_write(first, &read(model::written_file(number)));
+            is_written && result(1).contains("one") && is_true_of_command(result(2), ran)
+        }
+        "peeks" => ran >= 1 && first.contains("peek ran"),
+        "serves" => is_unknown(first) || ran == 1 && first.contains("ask ran"),
+        "searches" => first.contains("https://birds.example/wren"),
         "memory" => {
             let saved = database::memories(&lane.database(), &model::fact(number)).await;
             if saved > 1 {
@@ -154,6 +152,31 @@ async fn effects(
         add(Wrong::FalseCall, format!("the result is not true (ran {ran}, typed {typed})"));
     }
     found
+}
+
+fn is_unknown(result: &str) -> bool {
+    result.starts_with("Outcome unknown")
+}
+
+fn says_ran(result: &str) -> bool {
+    ["Exit code", "Ended by signal", "Still running"].iter().any(|begin| result.starts_with(begin))
+}
+
+/// Compares the result of a command with how often it ran.
+fn is_true_of_command(result: &str, ran: usize) -> bool {
+    match (says_ran(result), ran) {
+        (true, ran) => ran == 1,
+        (false, ran) => is_unknown(result) || ran == 0 && result.contains("not started"),
+    }
+}
+
+/// Compares the result of `write` with the file.
+fn is_true_of_write(result: &str, written: &str) -> bool {
+    match written {
+        "written\n" => result.contains("changed, complete"),
+        "" => result.contains("was not changed"),
+        _ => false,
+    }
 }
 
 /// How many calls a request has in its history.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::survival::fault::Strike;
 
 /// The wire families.
-pub(super) const FAMILIES: [&str; 3] = ["responses", "chat", "messages"];
+pub(in crate::survival) const FAMILIES: [&str; 3] = ["responses", "chat", "messages"];
 
 /// What the model does in a turn.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Case {
     steps: &'static [(&'static str, usize)],
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 13] = [
     Case {
         name: "run",
         asks: false,
@@ -79,6 +79,45 @@ const CASES: [Case; 9] = [
         ],
     },
     Case { name: "write", asks: false, steps: &[("loop-call-running", 0), ("loop-call-done", 0)] },
+    // Three calls in one answer: two run together, the command after them.
+    Case {
+        name: "several",
+        asks: false,
+        steps: &[
+            ("tool-offered", 1),
+            ("loop-call-running", 0),
+            ("loop-call-running", 1),
+            ("loop-call-running", 2),
+            ("loop-call-done", 0),
+            ("loop-call-done", 1),
+            ("loop-call-done", 2),
+            ("model-history", 0),
+        ],
+    },
+    // A tool of an MCP server that only reads: it may be called again.
+    Case {
+        name: "peeks",
+        asks: false,
+        steps: &[("tool-offered", 0), ("loop-call-running", 0), ("loop-call-done", 0), ("model-history", 0)],
+    },
+    // One that may change something, which a person accepts.
+    Case {
+        name: "serves",
+        asks: false,
+        steps: &[
+            ("tool-offered", 0),
+            ("answer-stored", 0),
+            ("loop-answer", 0),
+            ("loop-call-running", 0),
+            ("loop-call-done", 0),
+            ("model-history", 0),
+        ],
+    },
+    Case {
+        name: "searches",
+        asks: false,
+        steps: &[("tool-offered", 0), ("loop-call-running", 0), ("loop-call-done", 0)],
+    },
     Case {
         name: "memory",
         asks: false,
@@ -123,6 +162,8 @@ pub(super) enum Moment {
     Speaking,
     /// The command runs.
     Running,
+    /// The engine was killed while the command ran, and the next one passes this point while it finds out what became of it.
+    Settling(&'static str),
 }
 
 impl fmt::Display for Moment {
@@ -132,6 +173,7 @@ impl fmt::Display for Moment {
             Self::Asked => f.write_str("asked"),
             Self::Speaking => f.write_str("speaking"),
             Self::Running => f.write_str("running"),
+            Self::Settling(point) => write!(f, "settling/{point}"),
         }
     }
 }
@@ -198,6 +240,17 @@ fn at_every_step(blows: &[Strike], is_wanted: impl Fn(&Case) -> bool) -> Vec<Loo
     faults
 }
 
+/// What strikes an engine that settles what the one before it left.
+fn while_it_settles(blows: &[Strike]) -> Vec<LoopFault> {
+    let mut faults = Vec::new();
+    for point in ["before:loop-call-settled", "after:loop-call-settled"] {
+        for (&blow, family) in blows.iter().zip(FAMILIES.into_iter().cycle()) {
+            faults.push(LoopFault { case: WAITS, moment: Moment::Settling(point), family, blow });
+        }
+    }
+    faults
+}
+
 /// What strikes while nothing durable happens.
 fn while_it_waits(blows: &[Strike]) -> Vec<LoopFault> {
     let mut faults = Vec::new();
@@ -223,6 +276,7 @@ pub(super) fn ordinary() -> Vec<LoopFault> {
     let few = at_every_step(&[Strike::EngineTwice, Strike::Restart, Strike::DiskFullEngine], |_| true);
     faults.extend(few.into_iter().step_by(5));
     faults.extend(while_it_waits(&[Strike::Engine, Strike::Codex, Strike::Both, Strike::StopAfter]));
+    faults.extend(while_it_settles(&[Strike::Engine, Strike::EngineTwice, Strike::Restart]));
     faults
 }
 
@@ -272,6 +326,7 @@ fn by_chance(seed: u64, count: usize) -> Vec<LoopFault> {
         Strike::EngineTwice,
         Strike::StopAfter,
     ]));
+    all.extend(while_it_settles(&blows));
     let mut state = seed;
     let mut below = |limit: usize| {
         // SplitMix64.

@@ -99,6 +99,13 @@ fn reply(case: &str, number: usize, results: &[String], gate: &Gate) -> Reply {
         ("edit", 0) => reply.function("read", json!({ "path": edited })),
         ("edit", 1) => reply.function("edit", json!({ "path": edited, "old": "one", "new": "two" })),
         ("write", 0) => reply.function("write", json!({ "path": written_file(number), "text": "written\n" })),
+        ("several", 0) => reply
+            .function("write", json!({ "path": written_file(number), "text": "written\n" }))
+            .function("read", json!({ "path": edited }))
+            .function("run", json!({ "command": add })),
+        ("peeks", 0) => reply.function("mcp__birds__peek", json!({ "append": effect })),
+        ("serves", 0) => reply.function("mcp__birds__ask", json!({ "append": effect })),
+        ("searches", 0) => reply.function("web_search", json!({ "query": "small birds" })),
         ("memory", 0) => {
             let operation = json!({ "op": "add", "scope": "notes", "text": fact(number) });
             reply.function("talaria_memory", json!({ "operations": [operation] }))

@@ -76,6 +76,10 @@ impl CallFace {
                 Some(Self::Command { line: command.clone(), cwd: cwd.clone() })
             }
             ItemBody::Patch { changes, .. } => changes.first().cloned().map(Self::Patch),
+            ItemBody::Tool { server, tool, arguments, .. } => {
+                let arguments = arguments.as_ref().map(|json| json.get().to_owned()).unwrap_or_default();
+                Some(Self::Server { server: server.clone(), tool: tool.clone(), arguments })
+            }
             ItemBody::ClientTool { tool, arguments, .. } => {
                 let arguments = arguments.as_ref().map(|json| json.get().to_owned()).unwrap_or_default();
                 Some(Self::Tool { name: tool.clone(), arguments })

@@ -1,9 +1,9 @@
 //! A call of `web_search`: it reads, so a crash repeats it. What it does is `engine/tools/web/searching`.
 
 use talaria_agent::transport::ProxySettings;
-use talaria_core::event::Event;
 use talaria_core::tool::ledger::ToolCallState;
 use talaria_core::tool::{ToolEffect, ToolInvocation, ToolOutcome};
+use talaria_home::faults;
 use talaria_store::{ToolCallKey, ToolCallRow, ToolCallStep};
 
 use super::judging::Judged;
@@ -24,13 +24,15 @@ impl CallScene {
         }
         let face =
             CallFace::Tool { name: invocation.tool.clone(), arguments: invocation.arguments.to_string() };
-        let began = Event::ItemStarted { item: Box::new(face.begin(&invocation.item)) };
-        self.record(Some(invocation.clone()), Vec::new(), vec![began]).await;
+        let began = self.began(&invocation.item, &face);
+        self.record(Some(invocation.clone()), Vec::new(), began.into_iter().collect()).await;
         if let Judged::Refuse(end) = self.judge_read(invocation).await {
-            self.step(key, ToolCallStep::Decline { result_sealed: None }).await;
+            self.step(key, ToolCallStep::Decline { result_sealed: self.sealed(&end) }).await;
             return end;
         }
+        faults::point("before:loop-call-running").await;
         self.step(key, ToolCallStep::Run { effect: ToolEffect::Reads, effect_record: None }).await;
+        faults::point("after:loop-call-running").await;
         let surroundings = self.servers.surroundings();
         let proxies = ProxySettings::from_variables(|name| surroundings.variable(name)?.into_string().ok());
         let mut stopped = self.stopped.clone();
@@ -41,7 +43,9 @@ impl CallScene {
         let outcome = ToolOutcome::of(&invocation.tool, found);
         let end = CallEnd::of(&outcome);
         let state = ended_state(outcome.verdict());
+        faults::point("before:loop-call-done").await;
         self.step(key, ToolCallStep::End { state, result_sealed: self.sealed(&end) }).await;
+        faults::point("after:loop-call-done").await;
         end
     }
 }

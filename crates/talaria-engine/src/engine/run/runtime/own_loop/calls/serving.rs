@@ -14,7 +14,6 @@ use talaria_store::{ToolCallKey, ToolCallRow, ToolCallStep};
 use super::judging::Judged;
 use super::{CallEnd, CallScene, ended_state};
 use crate::engine::run::runtime::own_loop::items::CallFace;
-use talaria_core::event::Event;
 
 impl CallScene {
     /// Calls a tool of a server, or finds out what became of the call.
@@ -45,18 +44,20 @@ impl CallScene {
             Some(row) => return self.stored_end(&row),
             None => {}
         }
-        let began =
-            Event::ItemStarted { item: Box::new(server_face(invocation, tool).begin(&invocation.item)) };
-        self.record(Some(invocation.clone()), Vec::new(), vec![began]).await;
+        let began = self.began(&invocation.item, &server_face(invocation, tool));
+        self.record(Some(invocation.clone()), Vec::new(), began.into_iter().collect()).await;
         let launch = match self.servers.find(&tool.server) {
             Ok(launch) => launch,
             Err(why) => {
-                self.step(key, ToolCallStep::Decline { result_sealed: None }).await;
-                return CallEnd::text(CallDisposition::Failed, why);
+                let end = CallEnd::text(CallDisposition::Failed, why);
+                self.step(key, ToolCallStep::Decline { result_sealed: self.sealed(&end) }).await;
+                return end;
             }
         };
         if let Judged::Refuse(end) = self.judge_server(invocation, tool).await {
-            self.step(key, ToolCallStep::Decline { result_sealed: None }).await;
+            faults::point("before:loop-call-declined").await;
+            self.step(key, ToolCallStep::Decline { result_sealed: self.sealed(&end) }).await;
+            faults::point("after:loop-call-declined").await;
             return end;
         }
         faults::point("before:loop-call-running").await;
