@@ -120,6 +120,7 @@ fn compactions(profile: &ProviderProfile) {
             request: Some(request),
             measured: None,
         }),
+        bounds_output: false,
     };
     let stream = summary_stream(&profile);
     let work = |(setup, history): (LoopSetup, Vec<LogEntry>)| {

@@ -279,6 +279,7 @@ impl Shell {
             fallbacks: if self.turn % 2 == 1 { vec![spare] } else { Vec::new() },
             asks_on_refusal: self.turn % 4 == 1,
             compaction: None,
+            bounds_output: false,
         }
     }
 

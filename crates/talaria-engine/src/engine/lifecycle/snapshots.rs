@@ -71,11 +71,14 @@ impl Inner {
     }
 
     async fn snapshot(&self, row: &SessionRow) -> Result<SessionSnapshot, StoreError> {
+        let undone = self.shelf.store.undone_turns(&row.id).await?;
+        let is_current = |row: &MessageRow| row.turn.is_none_or(|turn| !undone.contains(&turn));
         let mut messages: Vec<Message> = Vec::new();
         let mut last: Option<MessageRow> = None;
         loop {
             let page = self.shelf.store.messages(&row.id, last.as_ref(), PAGE).await?;
-            messages.extend(page.iter().filter_map(|row| serde_json::from_str(&row.json).ok()));
+            let current = page.iter().filter(|row| is_current(row));
+            messages.extend(current.filter_map(|row| serde_json::from_str(&row.json).ok()));
             match page.into_iter().last() {
                 Some(row) => last = Some(row),
                 None => break,
