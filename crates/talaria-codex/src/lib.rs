@@ -5,7 +5,8 @@
 //! own `directory`, `stderr` keeps its last lines, `memory` measures it. `pool` keeps many hosts: `thread_slots` and
 //! `live_turns` say what each one has loaded and runs. `host_register` records them for the next engine (`ownership` and
 //! `identity` prove which are ours), `sweep` ends those whose owner died. `transport`, `connection`, `router`, `queue` and
-//! `client` carry messages; `threads` starts, resumes and reads threads, `attach` joins one that runs. `conversation` runs
+//! `client` carry messages; `threads` starts, resumes and reads threads, `branch`
+//! copies one up to a turn, `attach` joins one that runs. `conversation` runs
 //! turns on a thread, `current` is the host that a session is on, `source` supplies another one and `revival` moves the
 //! thread there when its Codex is gone; `permit` makes sure that input is written once. `login` logs in. `commands` (with
 //! `command_output`) and `terminals` are a person's own commands and those that outlive a turn. `secrets` and `trust`

@@ -114,6 +114,9 @@ fn cover_event(event: &mut Event) {
         | Event::AgentItemStarted { item, .. }
         | Event::AgentItemCompleted { item, .. } => cover_item(item),
         Event::PatchUpdated { changes, .. } => cover_changes(changes),
+        Event::SessionStarted(started) => {
+            started.writable_roots.iter_mut().flatten().for_each(|root| text(root));
+        }
         Event::PlanUpdated { explanation, steps } => {
             maybe(explanation);
             steps.iter_mut().for_each(|PlanStep { step, .. }| text(step));
@@ -146,8 +149,7 @@ fn cover_event(event: &mut Event) {
                 text(&mut skill.name);
             }
         }
-        Event::SessionStarted(_)
-        | Event::Ledger { .. }
+        Event::Ledger { .. }
         | Event::TurnStarted { .. }
         | Event::TextDelta { .. }
         | Event::ReasoningDelta { .. }

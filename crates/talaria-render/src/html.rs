@@ -107,11 +107,7 @@ fn close(out: &mut String, end: TagEnd, is_head: &mut bool, links: &mut Vec<bool
         }
         TagEnd::TableRow => *out += "</tr>\n",
         TagEnd::TableCell => *out += if *is_head { "</th>" } else { "</td>" },
-        TagEnd::Link | TagEnd::Image => {
-            if links.pop() == Some(true) {
-                *out += "</a>";
-            }
-        }
+        TagEnd::Link | TagEnd::Image => *out += if links.pop() == Some(true) { "</a>" } else { "" },
         _ => {}
     }
 }

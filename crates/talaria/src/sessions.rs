@@ -197,15 +197,15 @@ mod tests {
         ];
         let now = Timestamp::from_second(4700).unwrap();
         expect![[r#"
-            ID                 UPDATED     TITLE
-            00000001  running  1 hour ago  为什么构建这么慢，请看一下日志
-            00000002           1 hour ago  hello␛[2J
+            ID                 UPDATED     TITLE                           FOLDER  MODEL
+            00000001  running  1 hour ago  为什么构建这么慢，请看一下日志  work
+            00000002           1 hour ago  hello␛[2J                       work
         "#]]
         .assert_eq(&list(&sessions, now, Look { width: Some(80), ..narrow() }, Reader::Shell).text());
         expect![[r#"
-            ID                 UPDATED     TITLE
-            00000001  running  1 hour ago  为什么构建这么慢，请看一下日…
-            00000002           1 hour ago  hello␛[2J
+            ID                 UPDATED     TITLE           FOLDER  MODEL
+            00000001  running  1 hour ago  为什么构建这…   work
+            00000002           1 hour ago  hello␛[2J       work
         "#]]
         .assert_eq(&list(&sessions, now, narrow(), Reader::Shell).text());
         assert!(list(&[], now, narrow(), Reader::Shell).text().contains("talaria exec"));

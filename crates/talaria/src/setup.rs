@@ -25,7 +25,7 @@ pub(crate) async fn run() -> Result<u8, Trouble> {
     // The one that is used may be another one: say so, or the person wonders why nothing changed.
     match settings.codex().await {
         Ok(used) if used.origin == CodexOrigin::Installed => {
-            complain(&format!("Next: {}, then `talaria doctor`.\n", LOGIN_HINT));
+            complain(&format!("Next: {LOGIN_HINT}, then `talaria doctor`.\n"));
         }
         Ok(used) => complain(&used_instead(&used)),
         Err(trouble) => return Err(trouble),

@@ -155,10 +155,6 @@ mod tests {
                 {
                   "from": "gpt",
                   "value": "<think>\n</think>\nThere are **5** words.\n\n- done <script>\n"
-                },
-                {
-                  "from": "human",
-                  "value": "thanks"
                 }
               ],
               "model": "gpt-5.5",

@@ -110,7 +110,9 @@ async fn a_fork_from_before_a_compaction_has_what_was_replaced(codex: Codex) {
     match codex.version {
         // It cannot restore what was replaced: the fork has all of it in a digest.
         "0.130.0" => {
-            assert!(sent.contains("earlier_conversation") && sent.contains("heron") && sent.contains("stork"))
+            assert!(
+                sent.contains("earlier_conversation") && sent.contains("heron") && sent.contains("stork")
+            );
         }
         _ => assert_eq!(known, ["heron", "stork"]),
     }

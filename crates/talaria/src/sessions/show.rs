@@ -260,6 +260,7 @@ mod tests {
             where    /work
             runtime  codex_app_server, Codex 0.166.0, gpt-5.5
             thread   t-1
+            forked   from 0199bfff after turn 1
             began    1 hour ago
             updated  1 hour ago
 
@@ -268,6 +269,7 @@ mod tests {
             2     interrupted by you  1 hour ago  42 seconds  count the words
             3     running             1 hour ago              count the words
             4     not sent yet        not yet                 count the words
+            5     undone              1 hour ago  42 seconds  count the words
 
             review   turns 1 to 2: a review is running
 
@@ -290,6 +292,8 @@ mod tests {
               line 11
               line 12
               (2 more lines)
+
+            (undone: the model does not know this any more)
 
             There are ␛[31m5 words.
 

@@ -32,7 +32,7 @@ pub(crate) async fn undo(client: &Client, id: &str) -> Result<Undone, Trouble> {
     })
 }
 
-/// What was undone, and what was not.
+/// Names the undone turn, and says that its changes to files stay.
 pub(crate) fn undone_words(undone: &Undone) -> String {
     format!("turn {} is undone: {}\nits changes to files stay\n", undone.turn, plain_line(&undone.prompt))
 }

@@ -65,7 +65,7 @@ async fn everything_is_in_order(codex: Codex) {
     let is_ours = |line: &&str| !line.is_empty() && !line.contains(" codex says ");
     let rows: Vec<&str> = ended.stdout.lines().take_while(is_ours).collect();
     let checks: Vec<&str> = rows.iter().filter_map(|row| row.split_whitespace().nth(1)).collect();
-    let ours = ["config", "home", "engine", "socket", "store"];
+    let ours = ["config", "home", "engine", "socket", "store", "web"];
     let codexs = ["codex", "version", "schema", "app-server", "login", "sandbox", "own"];
     assert_eq!(checks, [&ours[..], &codexs].concat(), "{ended}");
     assert!(rows.iter().all(|row| row.starts_with("ok ")), "{ended}");
@@ -91,7 +91,7 @@ async fn json_prints_one_check_per_line(codex: Codex) {
     let ended = scene.run(&["doctor", "--json"]).await.exits(0);
     let mut rows = ended.json();
     rows.retain(|row| row["check"] != "codex says");
-    assert_eq!(rows.len(), 12, "{ended}");
+    assert_eq!(rows.len(), 13, "{ended}");
     for row in &rows {
         assert_eq!(row["status"], "ok", "{ended}");
         assert!(
@@ -107,7 +107,7 @@ async fn nobody_logged_in_is_a_problem(codex: Codex) {
     let ended = scene.run(&["doctor"]).await.exits(1);
     ended.prints(&[
         "problem  login         not logged in\n",
-        &format!("-> run `{} login`\n", codex.native.display()),
+        "-> run `talaria login`\n",
         "ok       sandbox ",
         "Solve the problems above: turns may not run, or not as you configured them.",
     ]);

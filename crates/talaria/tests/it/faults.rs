@@ -56,7 +56,7 @@ async fn quiet_tells_a_failure_on_standard_error(codex: Codex) {
 async fn a_login_is_advised_for_openai_and_for_no_provider_that_takes_none() {
     for (provider, first, last) in [
         ("mock", "check the key of the provider mock", "only if that provider uses it"),
-        ("openai", "run `", " login`"),
+        ("openai", "run `talaria login`", ", then try again"),
     ] {
         let error = json!({ "message": "401 Unauthorized", "codexErrorInfo": "unauthorized", "additionalDetails": null });
         let turn = json!({ "id": TURN, "rootTurnId": TURN, "items": [], "itemsView": "notLoaded",

@@ -217,6 +217,8 @@ each_page!(
     the_commands_about_the_mcp_server_run: "docs/guide/mcp-server.md",
     the_commands_about_notifications_run: "docs/guide/notifications.md",
     the_commands_about_configuration_run: "docs/guide/configuration.md",
+    the_commands_about_the_api_run: "docs/guide/api.md",
+    the_commands_about_undo_run: "docs/guide/undo.md",
     the_commands_about_scripting_run: "docs/guide/scripting.md",
     the_commands_about_migrating_run: "docs/guide/migrating.md",
     the_commands_about_storage_run: "docs/guide/storage.md",

@@ -95,7 +95,7 @@ impl TokenDesk {
                 Some(grant) => desk.add(&row.token, grant, touched_at),
                 // A newer program may know more scopes: without knowing all of them it is not accepted.
                 None => {
-                    tracing::warn!("the token {} is not accepted: its rights cannot be read", row.token.id)
+                    tracing::warn!("the token {} is not accepted: its rights cannot be read", row.token.id);
                 }
             }
         }

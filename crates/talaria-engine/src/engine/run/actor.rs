@@ -223,7 +223,7 @@ impl Actor {
             .session(&self.id)
             .await?
             .ok_or_else(|| StoreError::UnknownSession(self.id.clone()))?;
-        // A turn was undone, and its successor was recorded before this task heard of it.
+        // A turn was undone, and its successor was recorded before this task learned of it.
         if row.started.is_none() {
             self.leave_thread().await;
         }

@@ -50,6 +50,7 @@ impl Engine {
         };
         let audit =
             NewAudit { session: Some(session.id.to_string()), ..self.audit_entry("change_permissions") };
+        self.inner.hold(&session.id).await?;
         faults::point("before:permissions").await;
         let written = self.inner.write(&session.id, vec![Change::Session(patch), Change::Audit(audit)]).await;
         written.map_err(|error| views::problem(&error))?;

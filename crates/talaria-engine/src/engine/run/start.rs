@@ -103,7 +103,7 @@ impl Engine {
         let row = self.inner.turn_row(ordinal, &turn.input, resolved.limit_ms)?;
         let audit = self.audit_entry("start_turn");
         // The other runtime knows nothing of the conversation yet.
-        let left = is_switched.then(|| ConversationBasis::Digest { joined: Some(ordinal) });
+        let left = is_switched.then_some(ConversationBasis::Digest { joined: Some(ordinal) });
         let adopted = adopted.map(|patch| Adopted { patch, basis: left });
         let started = self.inner.prepare(&session, row, resolved.settings.clone(), adopted, audit).await?;
         faults::point("after:prepared").await;

@@ -151,9 +151,9 @@ pub const TABLE: &[Definition] = &[
     },
     Definition {
         name: "permissions",
-        aliases: &["approvals", "sandbox", "mode"],
+        aliases: &["approvals", "sandbox"],
         usage: "[WORD…]",
-        help: "show or change mode, sandbox, approvals, network, folders",
+        help: "show or change sandbox, approvals, network, folders",
         example: "/permissions workspace-write on-request network-on",
         needs: Needs::Nothing,
         arguments: &[&[PERMISSIONS], &[PERMISSIONS, CompletionSource::Files]],

@@ -34,6 +34,9 @@ fn help_lists_every_command() {
         /search WORDS               search the text of all conversations
         /model [[PROVIDER] MODEL]   choose the model from the next turn on
         /reasoning [EFFORT]         choose the reasoning effort from the next turn
+        /permissions [WORD…]        show or change sandbox, approvals, network, folders
+        /diff                       show what is not committed in the folder
+        /copy                       copy the last answer to the clipboard
         /compact                    shorten the model's context
         /fork [--at TURN | --before-compaction]
                                     continue this conversation in another one
@@ -57,6 +60,7 @@ fn help_lists_every_command() {
         /queue TEXT                 queue a message for the next turn
         /codex-runtime [auto|codex_app_server|on|off]
                                     show or choose the runtime of turns
+        /login [device|cancel]      log in to Codex with ChatGPT
         /export [FILE]              write the conversation to a file
         /theme [terminal|contrast|mono]
                                     show or choose the theme
@@ -83,11 +87,13 @@ fn keys_are_told_in_a_row_each() {
         Ctrl-G               switch between a request and the input
         F1, ?                show the keys
         F2                   show the open requests of all conversations
+        Shift-Tab            switch between the modes auto and approval-required
         F3                   choose whether Enter steers or queues
         PageUp, PageDown     scroll; Shift-Up, Shift-Down: by a row
         Ctrl-Home, Ctrl-End  go to the beginning or the end of the conversation
         Ctrl-O, Alt-O        expand the last step, again: the one before it; or all
         Up, Down             move between rows, then through sent messages
+        Ctrl-V               insert the image or the text of the clipboard
         Ctrl-R               search sent messages
         Tab                  choose from a list and insert it
         Alt-Enter, Ctrl-J    start a new line; so does a backslash before Enter

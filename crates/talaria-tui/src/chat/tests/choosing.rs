@@ -51,7 +51,7 @@ fn help_keys_and_themes_need_no_engine() {
     let mut play = play();
     play.press("?");
     expect![[r#"
-        Keys 1-20/25 (arrows and pages scroll, another key closes)
+        Keys 1-20/27 (arrows and pages scroll, another key closes)
           Enter               send; during a turn: steer or queue, as shown
           Esc                 close a list or panel, else stop the running turn
           Ctrl-C              stop a ! command, else the turn, else clear; twice: leave
@@ -62,16 +62,16 @@ fn help_keys_and_themes_need_no_engine() {
           Ctrl-G              switch between a request and the input
           F1, ?               show the keys
           F2                  show the open requests of all conversations
+          Shift-Tab           switch between the modes auto and approval-required
           F3                  choose whether Enter steers or queues
           PageUp, PageDown    scroll; Shift-Up, Shift-Down: by a row
           Ctrl-Home, Ctrl-End go to the beginning or the end of the conversation
           Ctrl-O, Alt-O       expand the last step, again: the one before it; or all
           Up, Down            move between rows, then through sent messages
+          Ctrl-V              insert the image or the text of the clipboard
           Ctrl-R              search sent messages
           Tab                 choose from a list and insert it
           Alt-Enter, Ctrl-J   start a new line; so does a backslash before Enter
-          Ctrl-A, Ctrl-E      go to the beginning or the end of the line
-          Alt-B, Alt-F        go back or forward one word
         ── Esc closes the list of keys ─────────────────────────────────────────────────
         › say what to do   / commands   @ files   ! shell
 
@@ -145,7 +145,7 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
     let mut play = play().at(40, 12);
     play.press("F1");
     expect![[r#"
-        Keys 1-8/68 (arrows scroll)
+        Keys 1-8/74 (arrows scroll)
           Enter
             send; during a turn: steer or queue,
             as shown
@@ -161,7 +161,7 @@ fn the_table_of_keys_scrolls_where_it_is_higher_than_the_window() {
     .assert_eq(&play.screen());
     play.press("PageDown PageDown Up");
     expect![[r#"
-        Keys 16-23/68 (arrows scroll)
+        Keys 16-23/74 (arrows scroll)
           Up, Down, Enter
             mark a choice of a request, and take
             the marked one

@@ -116,7 +116,14 @@ fn permissions_that_were_asked_for_are_marked_until_a_turn_has_them() {
         .event(started("read-only", "on-request"))
         .event(sample::turn_started());
     told += &play.rows_with("codex·");
-    expect![[r#""#]].assert_eq(&told);
+    expect![[r#"
+        codex·gpt-5.5·medium · read-only/untrusted
+        codex·gpt-5.5·high · read-only/untrusted (next turn)
+        ⠋ working 0s · codex·gpt-5.5·high · read-only/untrusted (next turn)
+        codex·gpt-5.5·high · read-only/untrusted
+        ⠋ working 0s · codex·gpt-5.5·high · read-only/on-request
+    "#]]
+    .assert_eq(&told);
 }
 
 #[test]

@@ -70,7 +70,7 @@ async fn an_image_file_of_the_folder_is_attached_and_so_is_one_of_the_command_li
     assert_eq!(sent_images(&stage), 1);
 
     terminal.type_keys("see @shot").await;
-    terminal.wait_shown("shot.png").await;
+    terminal.wait_shown("  shot.png").await;
     terminal.key(Key::Tab).await;
     terminal.wait_shown("› see [image shot.png]").await;
     stage.scene.model.push(Reply::say("Two."));

@@ -16,7 +16,7 @@ both_versions!(permissions_are_changed_from_the_next_turn_and_read_back_from_cod
 async fn touch(stage: &Stage, terminal: &mut Terminal, name: &str) {
     let command = format!("touch {name}; true");
     stage.scene.model.push(Reply::new().function("exec_command", json!({ "cmd": command, "login": false })));
-    stage.scene.model.push(Reply::say(&format!("Tried {name}.")));
+    stage.scene.model.push(Reply::say(format!("Tried {name}.")));
     send(terminal, &format!("Make {name}")).await;
 }
 
@@ -55,7 +55,7 @@ async fn permissions_are_changed_from_the_next_turn_and_read_back_from_codex(cod
     terminal.key(Key::Esc).await;
     terminal.wait_hidden("Esc closes").await;
     terminal.wait_shown("network       open").await;
-    send(&mut terminal, "/permissions network-of").await;
+    send(&mut terminal, "/permissions network-offf").await;
     terminal.wait_shown("did you mean network-off?").await;
     quit(terminal).await;
     stage.close().await;
@@ -84,7 +84,7 @@ async fn a_conversation_begins_with_the_permissions_that_were_chosen_before_it()
     let stage = Stage::usual().await;
     let mut terminal = stage.open(&["--mode", "unrestricted"]).await;
     send(&mut terminal, "/permissions read-only untrusted").await;
-    terminal.wait_shown("the conversation that your next message begins").await;
+    terminal.wait_shown("requested for the conversation that your").await;
     stage
         .scene
         .model

@@ -40,7 +40,7 @@ async fn a_slash_offers_commands_with_a_line_of_help() {
     let stage = Stage::usual().await;
     let mut terminal = stage.open(&[]).await;
     terminal.type_keys("/").await;
-    terminal.wait_shown("/compact").await;
+    terminal.wait_shown("/permissions").await;
     stage.shows("slash", &mut terminal).await;
     terminal.type_keys("comp").await;
     terminal.wait_until("the others gone", |screen| !screen.contains("/export")).await;

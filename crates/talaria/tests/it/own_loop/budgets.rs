@@ -149,7 +149,7 @@ async fn a_budget_in_dollars_needs_a_known_price() {
     scene.run(&["usage"]).await.exits(0).prints(&["budget    today: $0.0024 of $1\n"]);
     scene.run(&["status"]).await.exits(0).prints(&["budget    today: $0.0024 of $1\n"]);
     // A provider that is left out of every budget is asked whatever it costs.
-    scene.configure(&format!("{}[budget.providers]\nown-responses = \"unlimited\"\n", config));
+    scene.configure(&format!("{config}[budget.providers]\nown-responses = \"unlimited\"\n"));
     scene.model.push(Reply::say("Done.").usage(LARGE));
     exec(&scene, "responses", &["Go."]).await.exits(0);
     assert_eq!(scene.status().await["budgets"][0]["spent"], json!(2_400_000), "it is not counted");

@@ -15,7 +15,7 @@ use super::lane::{LOOK, Lane, PATIENCE};
 use super::play::{People, newer_program, strike};
 use super::{play_all, report, run_named};
 
-/// What is asked of the engine.
+/// A request to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wish {
     Fork,
@@ -23,7 +23,7 @@ enum Wish {
     Retry,
 }
 
-/// What is asked, the point at which the engine is held, and whether it has happened by then.
+/// A request, the point at which the engine is held, and whether the change is stored by then.
 type RewindPoint = (Wish, &'static str, bool);
 
 /// A strike at a point.

@@ -417,7 +417,7 @@ impl Opening<'_> {
         Ok(Some((origin.program, self.earlier().await?)))
     }
 
-    /// What was said in the turns that count, for a thread that knows nothing of it.
+    /// The messages of the turns that count, for a thread that does not have them.
     async fn earlier(&self) -> Result<Past, StoreError> {
         let messages = opening::earlier_messages(&self.engine.shelf, &self.row.id, 0).await?;
         Ok(Past { messages, ..Past::default() })

@@ -17,14 +17,14 @@ fn with_files(script: &str, paths: &[&str]) -> Composer {
 fn a_slash_lists_commands_with_their_help() {
     expect![[r#"
         › /▏
-        |  /new        start a new conversation; the old one is kept
-        |  /resume     resume a conversation, or choose one
-        |  /sessions   list conversations, latest activity first
-        |  /search     search the text of all conversations
-        |  /model      choose the model from the next turn on
-        |  /reasoning  choose the reasoning effort from the next turn
-        |  /compact    shorten the model's context
-        |  … 23 more
+        |  /new          start a new conversation; the old one is ke…
+        |  /resume       resume a conversation, or choose one
+        |  /sessions     list conversations, latest activity first
+        |  /search       search the text of all conversations
+        |  /model        choose the model from the next turn on
+        |  /reasoning    choose the reasoning effort from the next t…
+        |  /permissions  show or change sandbox, approvals, network,…
+        |  … 27 more
     "#]]
     .assert_eq(&screen(&mut typed("/"), 60, 3));
     expect![[r#"
@@ -45,10 +45,10 @@ fn a_slash_lists_commands_with_their_help() {
     .assert_eq(&screen(&mut typed("/ex"), 24, 3));
     expect![[r#"
         › /▏
-        |  … 23 more
-        |  /steer          send a message to the…
+        |  … 27 more
         |  /queue          queue a message for t…
         |  /codex-runtime  show or choose the ru…
+        |  /login          log in to Codex with …
         |  /export         write the conversatio…
         |  /theme          show or choose the th…
         |  /help           list the commands, or…

@@ -62,6 +62,8 @@ fn row() -> SessionRow {
         updated_at: 0,
         first_seq: 1,
         last_seq: 1,
+        forked_from: None,
+        basis: None,
     }
 }
 
