@@ -115,7 +115,7 @@ fn cover_event(event: &mut Event) {
         | Event::AgentItemCompleted { item, .. } => cover_item(item),
         Event::PatchUpdated { changes, .. } => cover_changes(changes),
         Event::SessionStarted(started) => {
-            started.writable_roots.iter_mut().flatten().for_each(|root| text(root));
+            started.writable_roots.iter_mut().flatten().for_each(text);
         }
         Event::PlanUpdated { explanation, steps } => {
             maybe(explanation);

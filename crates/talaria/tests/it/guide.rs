@@ -43,6 +43,11 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("talaria providers test", "asks a provider; the tests of own_loop do"),
     ("talaria sessions compact", "asks a model; the tests of own_loop do"),
     ("talaria sessions fork ID --before-compaction", "needs a compaction; the tests of the engine have one"),
+    (
+        "talaria sessions undo",
+        "needs a further turn for each line; the tests of own_loop and of the engine do",
+    ),
+    ("talaria sessions retry", "the same"),
     ("talaria task steer", "needs a running turn"),
     ("talaria task interrupt", "needs a running turn"),
     ("talaria skills diff", "needs a proposal of a model; its own tests make one"),
