@@ -43,7 +43,11 @@ async fn a_slash_offers_commands_with_a_line_of_help() {
     terminal.wait_shown("/permissions").await;
     stage.shows("slash", &mut terminal).await;
     terminal.type_keys("comp").await;
-    terminal.wait_until("the others gone", |screen| !screen.contains("/export")).await;
+    terminal
+        .wait_until("one command alone", |screen| {
+            screen.contains("/compact") && !screen.contains("/permissions")
+        })
+        .await;
     terminal.key(Key::Esc).await;
     // Esc and a key that follows at once are Alt and that key.
     terminal.wait_hidden("shorten the").await;
